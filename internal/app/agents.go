@@ -32,7 +32,7 @@ func (h *App) buildAgents(calls *ledger.Ledger, transcriber *agentrun.Transcribe
 	if err != nil {
 		return err
 	}
-	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
+	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store, Ledger: calls, Tools: h.Tools,
 		Transcriber: transcriber, Replies: replies, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload,
 			Spec: func() offload.Spec { return OffloadSpec(c) }},
@@ -45,12 +45,12 @@ func (h *App) buildAgents(calls *ledger.Ledger, transcriber *agentrun.Transcribe
 
 // registerAgents registers the memory agents in the agent loop and builds their tools.
 func (h *App) registerAgents() (err error) {
-	h.Progressive, err = memoryagent.New(memoryagent.Ports{Store: h.Store.Progressive(), LongTerm: h.LongTerm,
+	h.Progressive, err = memoryagent.New(memoryagent.Ports{Store: h.Store, LongTerm: h.LongTerm,
 		Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger, MaxAdds: h.Config.OpenAdds})
 	if err != nil {
 		return err
 	}
-	h.Adds, err = fastadd.New(fastadd.Ports{Store: h.Store.Adds(), LongTerm: h.LongTerm, Finder: h.Finder,
+	h.Adds, err = fastadd.New(fastadd.Ports{Store: h.Store, LongTerm: h.LongTerm, Finder: h.Finder,
 		Calls: h.AgentRuns.Ledger})
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcr
 
 // buildIdle wires the service that processes idle conversations.
 func (h *App) buildIdle() (err error) {
-	h.Idle, err = idle.New(idle.Ports{Store: h.Store.Idle(), Agents: h.Progressive, Builder: h.Learning.Builds,
+	h.Idle, err = idle.New(idle.Ports{Store: h.Store, Agents: h.Progressive, Builder: h.Learning.Builds,
 		Distiller: h.Distill, Learner: h.Feedback, Days: h.Reflect,
 		Specs: idle.Specs{Agents: h.turnSpec, Build: h.learnSpec,
 			Distill: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }}})

@@ -213,7 +213,7 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, Spaces: h.Spaces,
 		MinCosine: c.RecallMinSim, VectorShare: vectorShare(h.Embedder), Profile: profile}
 	models := distillModels(c)
-	h.Distill, err = distill.New(distill.Ports{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder,
+	h.Distill, err = distill.New(distill.Ports{Store: h.Store, Ledger: calls, Embedder: h.Embedder,
 		Space: h.Space, Spaces: h.Spaces, Blobs: h.Blobs, Models: models, Context: contextOf(c, models),
 		Cache: cacheOf(c, models["segment"])})
 	if err != nil {
@@ -228,13 +228,13 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if err != nil {
 		return err
 	}
-	h.Library, err = library.New(library.Ports{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space,
+	h.Library, err = library.New(library.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
 		Spaces: h.Spaces, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
 		Settings: library.WorkspaceSettings(h.Store.Workspaces().Settings)})
 	if err != nil {
 		return err
 	}
-	h.Memory, err = promptmemory.New(promptmemory.Ports{Store: h.Store.Memory(), Embedder: h.Embedder,
+	h.Memory, err = promptmemory.New(promptmemory.Ports{Store: h.Store, Embedder: h.Embedder,
 		Space: h.Space, Spaces: h.Spaces, Finder: h.Finder})
 	if err != nil {
 		return err
@@ -245,12 +245,12 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if err != nil {
 		return err
 	}
-	h.LongTerm, err = longterm.New(longterm.Ports{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space,
+	h.LongTerm, err = longterm.New(longterm.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
 		Spaces: h.Spaces, Finder: h.Finder})
 	if err != nil {
 		return err
 	}
-	if h.Offload, err = offload.New(offload.Ports{Store: h.Store.Offload(), Ledger: calls}); err != nil {
+	if h.Offload, err = offload.New(offload.Ports{Store: h.Store, Ledger: calls}); err != nil {
 		return err
 	}
 	h.Dumps, err = dump.New(dump.Ports{Store: h.Store.Dumps(), Embedder: h.Embedder, Model: h.Embedder.Model(),
@@ -266,16 +266,16 @@ func (h *App) buildMaintenance() error {
 	if err != nil {
 		return err
 	}
-	h.Schedules, err = schedule.New(schedule.Ports{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner})
+	h.Schedules, err = schedule.New(schedule.Ports{Store: h.Store, Starter: dispatcher, Planner: planner})
 	if err != nil {
 		return err
 	}
-	h.Sweeper, err = schedule.NewSweeper(schedule.SweeperPorts{Claims: h.Store.Claims(), Starter: dispatcher,
+	h.Sweeper, err = schedule.NewSweeper(schedule.SweeperPorts{Claims: h.Store.Sweep(), Starter: dispatcher,
 		Planner: planner, Log: h.Log})
 	if err != nil {
 		return err
 	}
-	if h.Curator, err = curate.New(curate.Ports{Store: h.Store.Curation(), Embedder: h.Embedder}); err != nil {
+	if h.Curator, err = curate.New(curate.Ports{Store: h.Store, Embedder: h.Embedder}); err != nil {
 		return err
 	}
 	h.Erase, err = erase.New(erase.Ports{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,
@@ -293,7 +293,7 @@ func (h *App) buildMaintenance() error {
 	}
 	h.Relay, err = relay.New(relay.Ports{
 		Store:     h.Store.Outbox(),
-		Leftovers: h.Store.Leftovers(),
+		Leftovers: h.Store.Outbox(),
 		Pruner:    h.Store.Pruner(),
 		Keep: relay.Retention{Calls: c.RetentionCalls, Runs: c.RetentionRuns, Operations: c.RetentionOplog,
 			Audit: c.RetentionAudit},
@@ -315,7 +315,7 @@ func (h *App) buildMaintenance() error {
 
 // learning wires the services over memory skills.
 func (h *App) learning(calls *ledger.Ledger) (*learning.Service, error) {
-	p := learning.Ports{Store: h.Store.Learning(), Memories: h.LongTerm, Asker: calls, Embedder: h.Embedder,
+	p := learning.Ports{Store: h.Store, Memories: h.LongTerm, Asker: calls, Embedder: h.Embedder,
 		Controller: policy.PPOLearner{}, Space: h.Space, Log: h.Log}
 	if h.Temporal != nil {
 		p.Starter = h.Driver

@@ -30,14 +30,14 @@ import (
 // buildChannels wires the service behind chat platforms.
 func (h *App) buildChannels() (err error) {
 	p := channel.Ports{
-		Accounts:   h.Store.ChannelAccounts(),
-		People:     h.Store.People(),
-		Pairings:   h.Store.Pairings(),
-		Events:     h.Store.ChannelEvents(),
-		Deliveries: h.Store.Deliveries(),
-		Partials:   h.Store.Partials(),
+		Accounts:   h.Store.Channels(),
+		People:     h.Store.Channels(),
+		Pairings:   h.Store.Channels(),
+		Events:     h.Store.Channels(),
+		Deliveries: h.Store.Channels(),
+		Partials:   h.Store.Channels(),
 		Replies:    chatReplies{h.Replies, h.Store},
-		List:       h.Store.DeliveryList(),
+		List:       h.Store.Channels(),
 		Workspaces: h.Store,
 		Inbox:      h.Inbox,
 		Settings:   h.Workspaces.Settings,

@@ -33,7 +33,7 @@ func (h *App) registerReflection() error {
 	if err != nil {
 		return err
 	}
-	h.Reflect, err = reflection.New(reflection.Ports{Store: h.Store.Reflections(), Keeper: h.Memory,
+	h.Reflect, err = reflection.New(reflection.Ports{Store: h.Store, Keeper: h.Memory,
 		Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log})
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (r chatReplies) News(ref run.Ref) (text, ended <-chan struct{}, stop func()
 // buildCompletions wires the service behind the OpenAI-compatible API.
 func (h *App) buildCompletions() (err error) {
 	h.Completions, err = completion.New(completion.Ports{Store: h.Store.Completions(),
-		Responses: h.Store.Responses(), Tasks: h.Store.CompletionTasks(), Inbox: h.Inbox,
+		Responses: h.Store.Completions(), Tasks: h.Store.Completions(), Inbox: h.Inbox,
 		Workspaces: h.Store.Workspaces(), Replies: h.Replies})
 	return err
 }

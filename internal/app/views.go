@@ -23,7 +23,7 @@ func (h *App) buildViews() (err error) {
 		return err
 	}
 	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys(),
-		Gateways: h.Store.GatewayKeys()}); err != nil {
+		Gateways: h.Store.OperatorKeys()}); err != nil {
 		return err
 	}
 	if err = h.buildConsole(); err != nil {
@@ -32,11 +32,11 @@ func (h *App) buildViews() (err error) {
 	if h.Audit, err = audit.New(audit.Ports{Store: h.Store.Audit()}); err != nil {
 		return err
 	}
-	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store.Runs(), Distill: h.Distill}); err != nil {
+	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store, Distill: h.Distill}); err != nil {
 		return err
 	}
 	h.Conversations, err = inspect.NewConversations(
-		inspect.ConversationPorts{Store: h.Store.Threads(), Closer: h.Inbox})
+		inspect.ConversationPorts{Store: h.Store, Closer: h.Inbox})
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (h *App) buildConsole() (err error) {
 
 // dispatcher returns the service that starts due tasks.
 func (h *App) dispatcher() (*schedule.Dispatcher, error) {
-	p := schedule.DispatcherPorts{Store: h.Store.Slots(), Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
+	p := schedule.DispatcherPorts{Store: h.Store, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
 		Messages: h.Inbox, TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log,
 		Timeouts: contract.StepTimeouts{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}}
 	if h.Temporal != nil {

@@ -17,7 +17,7 @@ import (
 
 // Job reads a run with its steps, and the turn that it belongs to, if any. The batch saves four
 // round trips.
-func (q stepRepository) Job(ctx context.Context, id string) (r run.Run, steps []run.Step, t conversation.Turn,
+func (q StepRepository) Job(ctx context.Context, id string) (r run.Run, steps []run.Step, t conversation.Turn,
 	err error) {
 	var (
 		b         pgx.Batch
@@ -48,7 +48,7 @@ func (q stepRepository) Job(ctx context.Context, id string) (r run.Run, steps []
 // Thread reads the session of a turn and the messages of the turns after turn number after, up to
 // the turn itself. The session is the one that its run has stored, unless it was revoked, or else
 // the live one of the channel, if there is one. The batch saves two round trips.
-func (q stepRepository) Thread(ctx context.Context, id, channel, lang string, t conversation.Turn,
+func (q StepRepository) Thread(ctx context.Context, id, channel, lang string, t conversation.Turn,
 	after int) (s conversation.Session, kept bool, ms []conversation.TurnMessage, err error) {
 	var (
 		b         pgx.Batch
@@ -87,7 +87,7 @@ type resumeRows struct {
 // Resume locks a run and stores the data of its next request. If it stores the session, the run is
 // marked as started. As everywhere, the run is locked before its calls. The batch saves two to five
 // round trips.
-func (q stepRepository) Resume(ctx context.Context, id string, in conversation.StepResume) (out conversation.StepResume,
+func (q StepRepository) Resume(ctx context.Context, id string, in conversation.StepResume) (out conversation.StepResume,
 	open bool, err error) {
 	var b pgx.Batch
 	rows := resumeRows{results: make([][]dbsqlc.AgentCallEndRow, len(in.Calls))}
@@ -146,7 +146,7 @@ func (r resumeRows) resumed(in conversation.StepResume) (out conversation.StepRe
 
 // LockTurn locks the conversation and then the run, as LockRun does. The batch saves four round
 // trips.
-func (q stepRepository) LockTurn(ctx context.Context, conversationID int64, id string, first int) (
+func (q StepRepository) LockTurn(ctx context.Context, conversationID int64, id string, first int) (
 	c conversation.Conversation, r run.Run, steps []run.Step, err error) {
 	var (
 		b         pgx.Batch
@@ -175,7 +175,7 @@ func (q stepRepository) LockTurn(ctx context.Context, conversationID int64, id s
 
 // LockRun locks a run until the transaction ends, and reads it with its steps. The batch saves two
 // round trips.
-func (q stepRepository) LockRun(ctx context.Context, id string) (run.Run, []run.Step, error) {
+func (q StepRepository) LockRun(ctx context.Context, id string) (run.Run, []run.Step, error) {
 	var (
 		b         pgx.Batch
 		runs      []dbsqlc.Run

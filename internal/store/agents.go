@@ -6,24 +6,11 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/memoryagent"
 	"cairn/internal/store/dbsqlc"
 )
 
-// progressiveStore implements the store of the memory agents.
-type progressiveStore struct{ *Store }
-
-// Progressive returns the store of the memory agents.
-func (s *Store) Progressive() memoryagent.Store { return progressiveStore{s} }
-
-// WithProgressive runs fn in a transaction that has entered ws.
-func (s progressiveStore) WithProgressive(ctx context.Context, ws int64,
-	fn func(context.Context, memoryagent.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, memoryAgentTx(q)) })
-}
-
 // PutAgentRun records a run of an agent. If a run with its key exists, that one is returned.
-func (q agentRunRepository) PutAgentRun(ctx context.Context, n run.NewAgentRun) (run.Run, error) {
+func (q AgentRunRepository) PutAgentRun(ctx context.Context, n run.NewAgentRun) (run.Run, error) {
 	p := dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(), Kind: string(n.Kind),
 		BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
 		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec,
@@ -36,11 +23,11 @@ func (q agentRunRepository) PutAgentRun(ctx context.Context, n run.NewAgentRun) 
 	if err != nil {
 		return run.Run{}, classify("record the run", err)
 	}
-	return q.runs().Run(ctx, id)
+	return q.transaction().Runs().Run(ctx, id)
 }
 
 // Children returns the runs to which a run has handed off work, the first one first.
-func (q agentRunRepository) Children(ctx context.Context, parent string) ([]run.Run, error) {
+func (q AgentRunRepository) Children(ctx context.Context, parent string) ([]run.Run, error) {
 	rows, err := q.q.RunsOfParent(ctx, dbsqlc.RunsOfParentParams{WorkspaceID: q.ws, ParentID: &parent})
 	if err != nil {
 		return nil, classify("list the runs of a run", err)
@@ -53,7 +40,7 @@ func (q agentRunRepository) Children(ctx context.Context, parent string) ([]run.
 }
 
 // OpenRunOf finds an open run of a conversation.
-func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error) {
+func (q AgentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (string, bool, error) {
 	id, err := q.q.RunOpenOf(ctx, dbsqlc.RunOpenOfParams{WorkspaceID: q.ws, Kind: string(kind),
 		ConversationID: &conversation})
 	if isNoRows(err) {
@@ -64,7 +51,7 @@ func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conver
 
 // Mark returns the number of the last message of a conversation that was read for a kind of work,
 // or -1 for none.
-func (q agentRunRepository) Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error) {
+func (q AgentRunRepository) Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error) {
 	seq, err := q.q.MarkGet(ctx, dbsqlc.MarkGetParams{WorkspaceID: q.ws, ConversationID: conversation,
 		Kind: string(kind)})
 	if isNoRows(err) {
@@ -74,14 +61,14 @@ func (q agentRunRepository) Mark(ctx context.Context, conversation int64, kind r
 }
 
 // SetMark moves a mark forward.
-func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error {
+func (q AgentRunRepository) SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id string) error {
 	return classify("set a mark", q.q.MarkSet(ctx,
 		dbsqlc.MarkSetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind), Seq: int32(seq),
 			RunID: keyOrNull(id)}))
 }
 
 // OpenAdds counts the open adds of the workspace and of the deployment.
-func (q agentRunRepository) OpenAdds(ctx context.Context) (out run.AddQueue, err error) {
+func (q AgentRunRepository) OpenAdds(ctx context.Context) (out run.AddQueue, err error) {
 	r, err := q.q.AddsCount(ctx)
 	age := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 	return run.AddQueue{Mine: int(r.Mine), Everyone: int(r.Everyone), MineAge: age(r.MineSeconds),
@@ -89,13 +76,13 @@ func (q agentRunRepository) OpenAdds(ctx context.Context) (out run.AddQueue, err
 }
 
 // AnyLongTerm reports whether the workspace has long-term memories.
-func (q agentRunRepository) AnyLongTerm(ctx context.Context) (bool, error) {
+func (q AgentRunRepository) AnyLongTerm(ctx context.Context) (bool, error) {
 	found, err := q.q.LongTermAny(ctx, q.ws)
 	return found, classify("find memories", err)
 }
 
 // SkillsNamed reads the active skills with the given names.
-func (q skillRepository) SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error) {
+func (q SkillRepository) SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error) {
 	rows, err := q.q.SkillsNamed(ctx, dbsqlc.SkillsNamedParams{WorkspaceID: q.ws, Names: names})
 	if err != nil {
 		return nil, classify("read skills by name", err)

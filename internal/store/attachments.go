@@ -10,11 +10,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/media"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/ledger"
 	"cairn/internal/store/dbsqlc"
 )
-
-var _ ledger.Files = (*Store)(nil)
 
 // AttachmentContent returns the content of an attachment of a workspace.
 func (s *Store) AttachmentContent(ctx context.Context, ws int64, sha256 string) (content []byte, err error) {
@@ -49,7 +46,7 @@ func (q Tx) putEventFiles(ctx context.Context, event int64, e channel.Event) err
 
 // PutAttachments stores the images and recordings of the messages of a turn, which have their Seq. Those of events are
 // moved.
-func (q transcriptRepository) PutAttachments(ctx context.Context, conversation int64, turn int,
+func (q TranscriptRepository) PutAttachments(ctx context.Context, conversation int64, turn int,
 	ms []transcript.Message) error {
 	number := int32(turn)
 	for _, m := range ms {
@@ -73,7 +70,7 @@ func (q transcriptRepository) PutAttachments(ctx context.Context, conversation i
 }
 
 // Attachments reads the images and recordings of the turns after one turn up to another, in the order of the messages.
-func (q transcriptRepository) Attachments(ctx context.Context, conversation int64, after, to int) (
+func (q TranscriptRepository) Attachments(ctx context.Context, conversation int64, after, to int) (
 	out []domainconversation.Attachment, err error) {
 	rows, err := q.q.AttachmentsOf(ctx, dbsqlc.AttachmentsOfParams{WorkspaceID: q.ws, ConversationID: &conversation,
 		AfterTurn: int32(after), ToTurn: int32(to)})
@@ -87,13 +84,13 @@ func (q transcriptRepository) Attachments(ctx context.Context, conversation int6
 }
 
 // EndRecording deletes the content of a recording whose words are known, or cannot be, which problem states.
-func (q transcriptRepository) EndRecording(ctx context.Context, id int64, problem media.Problem) error {
+func (q TranscriptRepository) EndRecording(ctx context.Context, id int64, problem media.Problem) error {
 	return classify("end a recording", q.q.AttachmentEnd(ctx,
 		dbsqlc.AttachmentEndParams{Problem: string(problem), WorkspaceID: q.ws, ID: id}))
 }
 
 // ReplaceText replaces the text of a user's message, unless it is not the given one.
-func (q transcriptRepository) ReplaceText(ctx context.Context, conversation int64, seq int, was, becomes string) error {
+func (q TranscriptRepository) ReplaceText(ctx context.Context, conversation int64, seq int, was, becomes string) error {
 	_, err := q.q.MessageTranscribe(ctx, dbsqlc.MessageTranscribeParams{ConversationID: conversation, Seq: int32(seq),
 		Was: was, Becomes: storable(becomes)})
 	return classify("store the words of a recording", err)

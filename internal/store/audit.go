@@ -13,12 +13,11 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/settings"
-	auditing "cairn/internal/service/audit"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Record records an act of the context's actor in this transaction.
-func (q operationRepository) Record(ctx context.Context, action audit.Action, object string) error {
+func (q OperationRepository) Record(ctx context.Context, action audit.Action, object string) error {
 	return recordAct(ctx, q.q, &q.ws, action, object)
 }
 
@@ -49,7 +48,7 @@ func recordErasure(ctx context.Context, q *dbsqlc.Queries, t erasure.Target, id 
 }
 
 // recordPatch records the names of the patched settings, unless the patch changes nothing.
-func (q workspaceRepository) recordPatch(ctx context.Context, was, now settings.Settings,
+func (q WorkspaceRepository) recordPatch(ctx context.Context, was, now settings.Settings,
 	patch json.RawMessage) error {
 	if reflect.DeepEqual(was, now) {
 		return nil
@@ -58,16 +57,19 @@ func (q workspaceRepository) recordPatch(ctx context.Context, was, now settings.
 	if err := json.Unmarshal(patch, &names); err != nil {
 		return fmt.Errorf("decode the patch: %w", err)
 	}
-	return q.operations().Record(ctx, audit.SettingsChange, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	return q.transaction().Operations().Record(ctx, audit.SettingsChange, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 }
 
 // Audit returns the store of audit events.
-func (s *Store) Audit() auditing.Store { return auditStore{s} }
+func (s *Store) AuditLog() AuditLog { return AuditLog{s} }
 
-type auditStore struct{ *Store }
+type AuditLog struct{ *Store }
+
+// Audit returns the audit log.
+func (s *Store) Audit() AuditLog { return AuditLog{s} }
 
 // AuditEvents lists events of a workspace, or of operators if it is 0, the latest first.
-func (s auditStore) AuditEvents(ctx context.Context, ws int64, f audit.Filter, most int) (out []audit.Event,
+func (s AuditLog) AuditEvents(ctx context.Context, ws int64, f audit.Filter, most int) (out []audit.Event,
 	err error) {
 	wanted := dbsqlc.AuditOfOperatorsParams{Cursor: f.Cursor, Action: string(f.Action), Since: timeOrNil(f.Since),
 		Until: timeOrNil(f.Until), Most: int32(most)}
@@ -110,13 +112,13 @@ func timeOrNil(t time.Time) *time.Time {
 }
 
 // RecordAct records an act in a workspace.
-func (s auditStore) RecordAct(ctx context.Context, ws int64, action audit.Action, object string) error {
+func (s AuditLog) RecordAct(ctx context.Context, ws int64, action audit.Action, object string) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return q.operations().Record(ctx, action, object)
+		return q.transaction().Operations().Record(ctx, action, object)
 	})
 }
 
 // RecordOperator records an act of an operator.
-func (s auditStore) RecordOperator(ctx context.Context, action audit.Action, object string) error {
+func (s AuditLog) RecordOperator(ctx context.Context, action audit.Action, object string) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error { return recordAct(ctx, q, nil, action, object) })
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // PutBank creates a bank or finds it, and locks it until the transaction ends.
-func (q bankRepository) PutBank(ctx context.Context, name string) (learning.BankRow, error) {
+func (q BankRepository) PutBank(ctx context.Context, name string) (learning.BankRow, error) {
 	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
 	return learning.BankRow{ID: r.ID, Name: name, Head: int(r.Head), FrozenAt: r.FrozenAt},
 		classify("create the bank", err)
 }
 
 // BankNamed finds a bank by its name.
-func (q bankRepository) BankNamed(ctx context.Context, name string) (learning.BankRow, bool, error) {
+func (q BankRepository) BankNamed(ctx context.Context, name string) (learning.BankRow, bool, error) {
 	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
 	if isNoRows(err) {
 		return learning.BankRow{}, false, nil
@@ -29,14 +29,14 @@ func (q bankRepository) BankNamed(ctx context.Context, name string) (learning.Ba
 }
 
 // BankOf reads a bank by its ID.
-func (q bankRepository) BankOf(ctx context.Context, id int64) (learning.BankRow, error) {
+func (q BankRepository) BankOf(ctx context.Context, id int64) (learning.BankRow, error) {
 	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
 	return learning.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head), FrozenAt: r.FrozenAt},
 		classify("read the bank", err)
 }
 
 // Banks lists the banks by name.
-func (q bankRepository) Banks(ctx context.Context) ([]learning.BankSummary, error) {
+func (q BankRepository) Banks(ctx context.Context) ([]learning.BankSummary, error) {
 	rows, err := q.q.BanksList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the banks", err)
@@ -53,20 +53,20 @@ func (q bankRepository) Banks(ctx context.Context) ([]learning.BankSummary, erro
 }
 
 // AdvanceBank moves the head from base to number. It returns false if the head is not base.
-func (q bankRepository) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
+func (q BankRepository) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
 	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id,
 		Base: int32(base)})
 	return n == 1, classify("move the bank's head", err)
 }
 
 // FreezeBank freezes or unfreezes a bank. It returns false if the bank is so already.
-func (q bankRepository) FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error) {
+func (q BankRepository) FreezeBank(ctx context.Context, id int64, frozen bool) (bool, error) {
 	n, err := q.q.BankFreeze(ctx, dbsqlc.BankFreezeParams{Frozen: frozen, WorkspaceID: q.ws, ID: id})
 	return n == 1, classify("freeze the bank", err)
 }
 
 // BankVersion reads one version.
-func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (learning.BankVersion, error) {
+func (q BankRepository) BankVersion(ctx context.Context, id int64, number int) (learning.BankVersion, error) {
 	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: narrow(number)})
 	if isNoRows(err) {
 		return learning.BankVersion{}, fault.New(fault.NotFound, fmt.Sprintf("bank version %d not found", number),
@@ -79,7 +79,7 @@ func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (
 }
 
 // BankVersions lists versions before a number, the newest first; 0 is no number.
-func (q bankRepository) BankVersions(ctx context.Context, id int64, before, most int) ([]learning.BankVersion, error) {
+func (q BankRepository) BankVersions(ctx context.Context, id int64, before, most int) ([]learning.BankVersion, error) {
 	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, Before: int32(before),
 		MaxRows: int32(most)})
 	if err != nil {
@@ -108,7 +108,7 @@ func versionOfBank(r dbsqlc.BankVersion) (learning.BankVersion, error) {
 }
 
 // PutBankVersion writes a version.
-func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v learning.BankVersion) error {
+func (q BankRepository) PutBankVersion(ctx context.Context, id int64, v learning.BankVersion) error {
 	if v.Prompts == nil {
 		v.Prompts = memoryskill.Prompts{}
 	}
@@ -130,7 +130,7 @@ func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v learning
 }
 
 // PutMemorySkills stores versions of memory skills. Existing versions stay unchanged.
-func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
+func (q BankRepository) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
 	for _, v := range versions {
 		raw, err := encode("the memory skill", v)
 		if err != nil {
@@ -145,7 +145,7 @@ func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memorysk
 }
 
 // MemorySkills reads the given versions of memory skills. It fails if one is missing.
-func (q bankRepository) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
+func (q BankRepository) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
 	rows, err := q.q.MemorySkillsByID(ctx, dbsqlc.MemorySkillsByIDParams{WorkspaceID: q.ws, Ids: texts(ids)})
 	if err != nil {
 		return nil, classify("read the memory skills", err)
@@ -163,13 +163,13 @@ func (q bankRepository) MemorySkills(ctx context.Context, ids []string) ([]memor
 }
 
 // PutBlob stores weights under their hash.
-func (q bankRepository) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
+func (q BankRepository) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
 	return classify("store the weights", q.q.PolicyPut(ctx,
 		dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
 }
 
 // Blob reads weights.
-func (q bankRepository) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
+func (q BankRepository) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
 	blob, err := q.q.PolicyGet(ctx, dbsqlc.PolicyGetParams{WorkspaceID: q.ws, Sha: sha, Kind: kind})
 	if isNoRows(err) {
 		return nil, fault.Newf(fault.NotFound, "%s %.12s not found", kind, sha)
@@ -178,12 +178,12 @@ func (q bankRepository) Blob(ctx context.Context, kind, sha string) ([]byte, err
 }
 
 // DropBlobs deletes weights that no version refers to.
-func (q bankRepository) DropBlobs(ctx context.Context, shas []string) error {
+func (q BankRepository) DropBlobs(ctx context.Context, shas []string) error {
 	return classify("drop the weights", q.q.PolicyDrop(ctx, dbsqlc.PolicyDropParams{WorkspaceID: q.ws, Shas: shas}))
 }
 
 // PutSkillStats replaces the statistics of a bank's skill versions.
-func (q bankRepository) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
+func (q BankRepository) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
 	raw, err := encode("the statistics", stats)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (q bankRepository) PutSkillStats(ctx context.Context, bank int64, stats map
 }
 
 // SkillStats returns the statistics of a bank's skill versions, by version ID.
-func (q bankRepository) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
+func (q BankRepository) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
 	rows, err := q.q.SkillStatsOf(ctx, dbsqlc.SkillStatsOfParams{WorkspaceID: q.ws, BankID: bank})
 	if err != nil {
 		return nil, classify("read the statistics", err)

@@ -11,7 +11,7 @@ import (
 )
 
 // PutCase creates the case of a question, or adds to the existing one.
-func (q caseRepository) PutCase(ctx context.Context, c learning.Case) (learning.Case, error) {
+func (q CaseRepository) PutCase(ctx context.Context, c learning.Case) (learning.Case, error) {
 	r, err := q.q.CasePut(ctx, dbsqlc.CasePutParams{WorkspaceID: q.ws, BankID: c.Bank, Key: storable(c.Key),
 		Source: c.Source, Question: storable(c.Question), Gold: texts(c.Gold), Evidence: int32s(c.Evidence),
 		Category:   storable(c.Category),
@@ -21,7 +21,7 @@ func (q caseRepository) PutCase(ctx context.Context, c learning.Case) (learning.
 }
 
 // CaseOf reads a case by its ID. A case without a key was erased.
-func (q caseRepository) CaseOf(ctx context.Context, id int64) (learning.Case, error) {
+func (q CaseRepository) CaseOf(ctx context.Context, id int64) (learning.Case, error) {
 	r, err := q.q.CaseGet(ctx, dbsqlc.CaseGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return learning.Case{ID: id}, nil
@@ -41,7 +41,7 @@ func caseOf(r dbsqlc.Case) learning.Case {
 }
 
 // SucceedCase records that a question was answered well.
-func (q caseRepository) SucceedCase(ctx context.Context, bank int64, key, op string) (id int64, taken int, err error) {
+func (q CaseRepository) SucceedCase(ctx context.Context, bank int64, key, op string) (id int64, taken int, err error) {
 	r, err := q.q.CaseSucceed(ctx,
 		dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)})
 	if isNoRows(err) {
@@ -51,20 +51,20 @@ func (q caseRepository) SucceedCase(ctx context.Context, bank int64, key, op str
 }
 
 // RetractCase takes back the failures that a vote added to a case.
-func (q caseRepository) RetractCase(ctx context.Context, id int64, failures int) error {
+func (q CaseRepository) RetractCase(ctx context.Context, id int64, failures int) error {
 	return classify("take back a failure", q.q.CaseRetract(ctx,
 		dbsqlc.CaseRetractParams{Failures: int32(failures), WorkspaceID: q.ws, ID: id}))
 }
 
 // ExpireCases closes the hard cases of a bank that have not failed within a window, by the
 // database's clock, and returns their number.
-func (q caseRepository) ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error) {
+func (q CaseRepository) ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error) {
 	n, err := q.q.CasesExpire(ctx, dbsqlc.CasesExpireParams{WorkspaceID: q.ws, BankID: bank, Seconds: window.Seconds()})
 	return n, classify("expire the cases", err)
 }
 
 // OpenCases returns the hard cases of a bank, the latest first.
-func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]learning.Case, error) {
+func (q CaseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]learning.Case, error) {
 	rows, err := q.q.CasesOpen(ctx, dbsqlc.CasesOpenParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	out := make([]learning.Case, len(rows))
 	for i, r := range rows {
@@ -74,7 +74,7 @@ func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]
 }
 
 // KnownCases returns the questions of a bank whose answers and conversations are known.
-func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]learning.Case, error) {
+func (q CaseRepository) KnownCases(ctx context.Context, bank int64) ([]learning.Case, error) {
 	rows, err := q.q.CasesKnown(ctx, dbsqlc.CasesKnownParams{WorkspaceID: q.ws, BankID: bank})
 	out := make([]learning.Case, len(rows))
 	for i, r := range rows {
@@ -84,7 +84,7 @@ func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]learning.
 }
 
 // PutRound creates a round of a run, or finds the existing one.
-func (q roundRepository) PutRound(ctx context.Context, bank int64, run string, base int) (learning.Round, error) {
+func (q RoundRepository) PutRound(ctx context.Context, bank int64, run string, base int) (learning.Round, error) {
 	r, err := q.q.RoundPut(ctx, dbsqlc.RoundPutParams{WorkspaceID: q.ws, BankID: bank, RunID: run, Base: int32(base)})
 	if err != nil {
 		return learning.Round{}, classify("open the round", err)
@@ -93,7 +93,7 @@ func (q roundRepository) PutRound(ctx context.Context, bank int64, run string, b
 }
 
 // RoundOf reads the round of a run.
-func (q roundRepository) RoundOf(ctx context.Context, run string) (learning.Round, error) {
+func (q RoundRepository) RoundOf(ctx context.Context, run string) (learning.Round, error) {
 	r, err := q.q.RoundOfRun(ctx, dbsqlc.RoundOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return learning.Round{}, classify("read the round", err)
@@ -102,7 +102,7 @@ func (q roundRepository) RoundOf(ctx context.Context, run string) (learning.Roun
 }
 
 // Rounds lists the rounds of a bank, the newest first.
-func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]learning.Round, error) {
+func (q RoundRepository) Rounds(ctx context.Context, bank int64, most int) ([]learning.Round, error) {
 	rows, err := q.q.RoundsOf(ctx, dbsqlc.RoundsOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the rounds", err)
@@ -117,7 +117,7 @@ func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]le
 }
 
 // SaveRound stores the progress of a round. A round that has ended stays unchanged.
-func (q roundRepository) SaveRound(ctx context.Context, r learning.Round) error {
+func (q RoundRepository) SaveRound(ctx context.Context, r learning.Round) error {
 	p := dbsqlc.RoundSaveParams{WorkspaceID: q.ws, RunID: r.Run, Conversations: r.Conversations, Outcome: r.Outcome,
 		Note: storable(r.Note)}
 	if p.Conversations == nil {
@@ -143,7 +143,7 @@ func (q roundRepository) SaveRound(ctx context.Context, r learning.Round) error 
 }
 
 // DecideRound decides on a round that waits. It returns false if it no longer waits.
-func (q roundRepository) DecideRound(ctx context.Context, bank int64, number int, outcome, note string) (bool, error) {
+func (q RoundRepository) DecideRound(ctx context.Context, bank int64, number int, outcome, note string) (bool, error) {
 	n, err := q.q.RoundDecide(ctx, dbsqlc.RoundDecideParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number),
 		Outcome: outcome, Note: storable(note)})
 	return n == 1, classify("decide on the round", err)

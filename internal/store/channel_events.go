@@ -18,7 +18,7 @@ import (
 const eventAfter = 3 * time.Second
 
 // PutEvent stores an event with its route, and the task that handles it.
-func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (route int64, err error) {
+func (s Channels) PutEvent(ctx context.Context, ws int64, e channel.Event) (route int64, err error) {
 	body, err := encode("the event", e)
 	if err != nil {
 		return 0, err
@@ -56,7 +56,7 @@ func (s channelStore) PutEvent(ctx context.Context, ws int64, e channel.Event) (
 }
 
 // ClaimFiles lets this process read the files of the oldest events of an account for a time.
-func (s channelStore) ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) (
+func (s Channels) ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) (
 	out []channel.EventRef, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.EventFilesClaim(ctx, dbsqlc.EventFilesClaimParams{Account: account, Lease: lease,
@@ -70,7 +70,7 @@ func (s channelStore) ClaimFiles(ctx context.Context, account string, lease time
 }
 
 // EventFiles returns an event whose files are to be read, and its workspace.
-func (s channelStore) EventFiles(ctx context.Context, ref channel.EventRef) (ws tenancy.Workspace, route int64,
+func (s Channels) EventFiles(ctx context.Context, ref channel.EventRef) (ws tenancy.Workspace, route int64,
 	e channel.Event, found bool, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.EventFilesGet(ctx, dbsqlc.EventFilesGetParams{WorkspaceID: q.ws, ID: ref.ID})
@@ -91,7 +91,7 @@ func (s channelStore) EventFiles(ctx context.Context, ref channel.EventRef) (ws 
 }
 
 // PutEventFiles stores what is known of the files of an event. When all is known, the event can be handled.
-func (s channelStore) PutEventFiles(ctx context.Context, ref channel.EventRef, route int64, e channel.Event,
+func (s Channels) PutEventFiles(ctx context.Context, ref channel.EventRef, route int64, e channel.Event,
 	lease time.Duration) (stored bool, err error) {
 	body, err := encode("the event", e)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s channelStore) PutEventFiles(ctx context.Context, ref channel.EventRef, r
 
 // NextBurst returns the first events of a route that are not handled, as divide selects them. Without events, it
 // removes the task: the lock keeps a new event from being stored in between.
-func (s channelStore) NextBurst(ctx context.Context, ws, route int64, divide channel.Divide) (out channel.Burst,
+func (s Channels) NextBurst(ctx context.Context, ws, route int64, divide channel.Divide) (out channel.Burst,
 	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		out = channel.Burst{Route: route}
@@ -164,7 +164,7 @@ func (q Tx) openEvents(ctx context.Context, route int64) (out []channel.StoredEv
 }
 
 // EndBurst marks events as handled and stores what follows from them.
-func (s channelStore) EndBurst(ctx context.Context, ws int64, b channel.Burst, o channel.Outcome) error {
+func (s Channels) EndBurst(ctx context.Context, ws int64, b channel.Burst, o channel.Outcome) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		var ids []int64
 		for _, e := range b.Events {

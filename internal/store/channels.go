@@ -11,35 +11,16 @@ import (
 
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/tenancy"
-	service "cairn/internal/service/channel"
 	"cairn/internal/store/dbsqlc"
 )
 
-// ChannelAccounts returns the store of accounts of chat platforms.
-func (s *Store) ChannelAccounts() service.Accounts { return channelStore{s} }
+type Channels struct{ *Store }
 
-// People returns the store of the users of accounts.
-func (s *Store) People() service.People { return channelStore{s} }
-
-// Pairings returns the store of open requests to write.
-func (s *Store) Pairings() service.Pairings { return channelStore{s} }
-
-// ChannelEvents returns the store of received messages.
-func (s *Store) ChannelEvents() service.Events { return channelStore{s} }
-
-// Deliveries returns the store of messages to send.
-func (s *Store) Deliveries() service.Deliveries { return channelStore{s} }
-
-// Partials returns the store of replies that are shown while a model writes them.
-func (s *Store) Partials() service.Partials { return channelStore{s} }
-
-// DeliveryList returns the store of deliveries for operators.
-func (s *Store) DeliveryList() service.DeliveryList { return channelStore{s} }
-
-type channelStore struct{ *Store }
+// Channels returns the store of chat platforms.
+func (s *Store) Channels() Channels { return Channels{s} }
 
 // PutAccount stores an account of the configuration.
-func (s channelStore) PutAccount(ctx context.Context, name, platform string, p channel.Profile) error {
+func (s Channels) PutAccount(ctx context.Context, name, platform string, p channel.Profile) error {
 	profile, err := encode("the profile of the account", p)
 	if err != nil {
 		return err
@@ -51,7 +32,7 @@ func (s channelStore) PutAccount(ctx context.Context, name, platform string, p c
 }
 
 // Profile returns how the messages of an account are answered.
-func (s channelStore) Profile(ctx context.Context, name string) (out channel.Profile, err error) {
+func (s Channels) Profile(ctx context.Context, name string) (out channel.Profile, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		raw, err := q.AccountProfile(ctx, name)
 		if err != nil {
@@ -66,7 +47,7 @@ func (s channelStore) Profile(ctx context.Context, name string) (out channel.Pro
 }
 
 // Lease takes an account, or extends the lease.
-func (s channelStore) Lease(ctx context.Context, name string, holder uuid.UUID, lease time.Duration) (cursor string,
+func (s Channels) Lease(ctx context.Context, name string, holder uuid.UUID, lease time.Duration) (cursor string,
 	held bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		cursors, err := q.AccountLease(
@@ -82,7 +63,7 @@ func (s channelStore) Lease(ctx context.Context, name string, holder uuid.UUID, 
 }
 
 // Release gives an account to another process.
-func (s channelStore) Release(ctx context.Context, name string, holder uuid.UUID) error {
+func (s Channels) Release(ctx context.Context, name string, holder uuid.UUID) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify(
 			"release the account",
@@ -95,7 +76,7 @@ func (s channelStore) Release(ctx context.Context, name string, holder uuid.UUID
 }
 
 // SaveCursor stores the place after the last stored event.
-func (s channelStore) SaveCursor(ctx context.Context, name string, holder uuid.UUID, cursor string) (held bool,
+func (s Channels) SaveCursor(ctx context.Context, name string, holder uuid.UUID, cursor string) (held bool,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		n, err := q.AccountCursor(
@@ -109,7 +90,7 @@ func (s channelStore) SaveCursor(ctx context.Context, name string, holder uuid.U
 }
 
 // Find returns the workspace and the role of a user or group.
-func (s channelStore) Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string,
+func (s Channels) Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string,
 	found bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.IdentityFind(ctx,
@@ -127,7 +108,7 @@ func (s channelStore) Find(ctx context.Context, account, kind, user string) (ws 
 }
 
 // First reports whether an account has no user yet.
-func (s channelStore) First(ctx context.Context, account string) (first bool, err error) {
+func (s Channels) First(ctx context.Context, account string) (first bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		first, err = q.IdentityFirst(ctx, account)
 		return classify("find the first user of the account", err)
@@ -136,7 +117,7 @@ func (s channelStore) First(ctx context.Context, account string) (first bool, er
 }
 
 // PutIdentity stores a new identity.
-func (s channelStore) PutIdentity(ctx context.Context, ws int64, i channel.Identity) (made bool, err error) {
+func (s Channels) PutIdentity(ctx context.Context, ws int64, i channel.Identity) (made bool, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.IdentityPut(ctx, dbsqlc.IdentityPutParams{Account: i.Account, Kind: i.Kind,
 			UserID: storable(i.User), WorkspaceID: q.ws, Name: storable(i.Name), Role: i.Role})
@@ -147,7 +128,7 @@ func (s channelStore) PutIdentity(ctx context.Context, ws int64, i channel.Ident
 }
 
 // SetRole changes what a user may do.
-func (s channelStore) SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool,
+func (s Channels) SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool,
 	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.IdentityRole(ctx, dbsqlc.IdentityRoleParams{Role: role, WorkspaceID: q.ws, Account: account,
@@ -159,7 +140,7 @@ func (s channelStore) SetRole(ctx context.Context, ws int64, account, kind, user
 }
 
 // Identities lists the users of all accounts.
-func (s channelStore) Identities(ctx context.Context) (out []channel.Identity, err error) {
+func (s Channels) Identities(ctx context.Context) (out []channel.Identity, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.IdentitiesList(ctx)
 		for _, r := range rows {
@@ -175,7 +156,7 @@ func (s channelStore) Identities(ctx context.Context) (out []channel.Identity, e
 }
 
 // IdentitiesOf lists the users of a workspace.
-func (s channelStore) IdentitiesOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error) {
+func (s Channels) IdentitiesOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]channel.Identity, error) {
 		rows, err := q.q.IdentitiesOf(ctx, dbsqlc.IdentitiesOfParams{WorkspaceID: ws, MaxRows: int32(max)})
 		out := make([]channel.Identity, len(rows))
@@ -188,7 +169,7 @@ func (s channelStore) IdentitiesOf(ctx context.Context, ws int64, max int) ([]ch
 }
 
 // PutPairing stores a code for a user.
-func (s channelStore) PutPairing(ctx context.Context, p channel.Pairing, most int) (tell bool, err error) {
+func (s Channels) PutPairing(ctx context.Context, p channel.Pairing, most int) (tell bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		_, err := q.PairingPut(ctx, dbsqlc.PairingPutParams{Account: p.Account, UserID: storable(p.User),
 			Name: storable(p.Name), Code: p.Code, Most: int32(most)})
@@ -202,7 +183,7 @@ func (s channelStore) PutPairing(ctx context.Context, p channel.Pairing, most in
 }
 
 // Pairings lists the codes that are valid.
-func (s channelStore) Pairings(ctx context.Context) (out []channel.Pairing, err error) {
+func (s Channels) Pairings(ctx context.Context) (out []channel.Pairing, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.PairingsList(ctx)
 		for _, r := range rows {
@@ -215,7 +196,7 @@ func (s channelStore) Pairings(ctx context.Context) (out []channel.Pairing, err 
 }
 
 // DeletePairing deletes the code of a user.
-func (s channelStore) DeletePairing(ctx context.Context, account, user string) error {
+func (s Channels) DeletePairing(ctx context.Context, account, user string) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("delete the pairing code",
 			q.PairingDelete(ctx, dbsqlc.PairingDeleteParams{Account: account, UserID: storable(user)}))
@@ -223,7 +204,7 @@ func (s channelStore) DeletePairing(ctx context.Context, account, user string) e
 }
 
 // PutLink stores the code with which a known user links another platform.
-func (s channelStore) PutLink(ctx context.Context, p channel.Pairing) error {
+func (s Channels) PutLink(ctx context.Context, p channel.Pairing) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("store the code", q.LinkPut(ctx, dbsqlc.LinkPutParams{Account: p.Account,
 			UserID: storable(p.User), Name: storable(p.Name), Code: p.Code}))
@@ -231,7 +212,7 @@ func (s channelStore) PutLink(ctx context.Context, p channel.Pairing) error {
 }
 
 // ClaimLink returns the user of a code for the first user who sends it.
-func (s channelStore) ClaimLink(ctx context.Context, code, by string) (account, user string, found bool, err error) {
+func (s Channels) ClaimLink(ctx context.Context, code, by string) (account, user string, found bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.LinkClaim(ctx, dbsqlc.LinkClaimParams{UsedBy: storable(by), Code: storable(code)})
 		if isNoRows(err) {
@@ -244,7 +225,7 @@ func (s channelStore) ClaimLink(ctx context.Context, code, by string) (account, 
 }
 
 // Move makes another workspace that of a user.
-func (s channelStore) Move(ctx context.Context, account, user string, ws int64) error {
+func (s Channels) Move(ctx context.Context, account, user string, ws int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		n, err := q.IdentityMove(ctx,
 			dbsqlc.IdentityMoveParams{WorkspaceID: ws, Account: account, UserID: storable(user)})
@@ -253,7 +234,7 @@ func (s channelStore) Move(ctx context.Context, account, user string, ws int64) 
 }
 
 // Remembers reports whether a workspace has memories.
-func (s channelStore) Remembers(ctx context.Context, ws int64) (yes bool, err error) {
+func (s Channels) Remembers(ctx context.Context, ws int64) (yes bool, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		yes, err = q.q.WorkspaceRemembers(ctx, q.ws)
 		return classify("look for memories", err)

@@ -18,14 +18,14 @@ func TestAMessageResumesItsRoute(t *testing.T) {
 		Scan(&account, &chat))
 	e := channel.Event{Key: "later", Kind: channel.Message, Text: "Hello",
 		Place: channel.Place{Account: account, Chat: chat}}
-	_, err := b.ChannelEvents().PutEvent(t.Context(), b.a.ID, e)
+	_, err := b.Channels().PutEvent(t.Context(), b.a.ID, e)
 	testkit.Must(t, err)
 	if n := b.number("select count(*) from outbox where kind = 'deliver'"); n != 1 {
 		t.Errorf("%d tasks deliver what waited", n)
 	}
 	b.exec("delete from outbox")
 	e.Key = "last"
-	_, err = b.ChannelEvents().PutEvent(t.Context(), b.a.ID, e)
+	_, err = b.Channels().PutEvent(t.Context(), b.a.ID, e)
 	testkit.Must(t, err)
 	if n := b.number("select count(*) from outbox where kind = 'deliver'"); n != 0 {
 		t.Errorf("%d tasks to deliver for a route that was not paused", n)
@@ -73,7 +73,7 @@ func TestACodeLinksOneUser(t *testing.T) {
 	b.seed(b.a)
 	var account string
 	testkit.Must(t, b.admin.QueryRow(t.Context(), "select name from cairn.channel_accounts").Scan(&account))
-	people := b.Pairings()
+	people := b.Channels()
 	claim := func(by string, want bool) {
 		t.Helper()
 		_, user, found, err := people.ClaimLink(t.Context(), "ABCDEFGH", by)

@@ -8,17 +8,16 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/consolesession"
 	"cairn/internal/store/dbsqlc"
 )
 
 // ConsoleSessions returns the store of the sessions of the web console.
-func (s *Store) ConsoleSessions() consolesession.Store { return consoleSessions{s} }
+func (s *Store) ConsoleSessions() ConsoleSessions { return ConsoleSessions{s} }
 
-type consoleSessions struct{ *Store }
+type ConsoleSessions struct{ *Store }
 
 // PutGrant adds a grant to a cookie, and deletes the sessions of the workspace that have ended.
-func (s consoleSessions) PutGrant(ctx context.Context, cookie access.CookieHash, g access.Grant) error {
+func (s ConsoleSessions) PutGrant(ctx context.Context, cookie access.CookieHash, g access.Grant) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return putGrant(ctx, q, cookie, g)
 	})
@@ -37,11 +36,11 @@ func putGrant(ctx context.Context, q Tx, cookie access.CookieHash, g access.Gran
 	if g.Key != 0 {
 		object = fmt.Sprintf("key %d", g.Key)
 	}
-	return q.operations().Record(ctx, audit.ConsoleSignIn, object)
+	return q.transaction().Operations().Record(ctx, audit.ConsoleSignIn, object)
 }
 
 // MoveGrant moves a grant to another cookie.
-func (s consoleSessions) MoveGrant(ctx context.Context, g access.Grant, cookie access.CookieHash) error {
+func (s ConsoleSessions) MoveGrant(ctx context.Context, g access.Grant, cookie access.CookieHash) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return classify("move the console session", q.q.ConsoleSessionMove(ctx,
 			dbsqlc.ConsoleSessionMoveParams{WorkspaceID: q.ws, ID: g.ID, Hash: cookie[:]}))
@@ -49,7 +48,7 @@ func (s consoleSessions) MoveGrant(ctx context.Context, g access.Grant, cookie a
 }
 
 // Grants returns the grants of a cookie.
-func (s consoleSessions) Grants(ctx context.Context, cookie access.CookieHash) (out []access.Grant,
+func (s ConsoleSessions) Grants(ctx context.Context, cookie access.CookieHash) (out []access.Grant,
 	err error) {
 	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ConsoleSessionResolve(ctx, cookie[:])
@@ -63,7 +62,7 @@ func (s consoleSessions) Grants(ctx context.Context, cookie access.CookieHash) (
 }
 
 // UseGrant records the time of a use.
-func (s consoleSessions) UseGrant(ctx context.Context, g access.Grant) error {
+func (s ConsoleSessions) UseGrant(ctx context.Context, g access.Grant) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return classify("record the use of the console session", q.q.ConsoleSessionUsed(ctx,
 			dbsqlc.ConsoleSessionUsedParams{WorkspaceID: q.ws, ID: g.ID}))
@@ -71,7 +70,7 @@ func (s consoleSessions) UseGrant(ctx context.Context, g access.Grant) error {
 }
 
 // Sessions lists the sessions of a workspace.
-func (s consoleSessions) Sessions(ctx context.Context, ws int64) ([]access.ConsoleSession, error) {
+func (s ConsoleSessions) Sessions(ctx context.Context, ws int64) ([]access.ConsoleSession, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]access.ConsoleSession, error) {
 		rows, err := q.q.ConsoleSessionsList(ctx, ws)
 		out := make([]access.ConsoleSession, len(rows))
@@ -84,7 +83,7 @@ func (s consoleSessions) Sessions(ctx context.Context, ws int64) ([]access.Conso
 }
 
 // EndSession deletes a session.
-func (s consoleSessions) EndSession(ctx context.Context, ws, id int64) error {
+func (s ConsoleSessions) EndSession(ctx context.Context, ws, id int64) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.ConsoleSessionDelete(ctx, dbsqlc.ConsoleSessionDeleteParams{WorkspaceID: ws, ID: id})
 		if err == nil && n == 0 {
@@ -94,12 +93,12 @@ func (s consoleSessions) EndSession(ctx context.Context, ws, id int64) error {
 		if err != nil {
 			return classify("end the console session", err)
 		}
-		return q.operations().Record(ctx, audit.ConsoleSignOut, fmt.Sprintf("session %d", id))
+		return q.transaction().Operations().Record(ctx, audit.ConsoleSignOut, fmt.Sprintf("session %d", id))
 	})
 }
 
 // PutCode stores the hash of a code.
-func (s consoleSessions) PutCode(ctx context.Context, code access.CookieHash, g access.Grant) error {
+func (s ConsoleSessions) PutCode(ctx context.Context, code access.CookieHash, g access.Grant) error {
 	return s.InWorkspace(ctx, g.Workspace.ID, func(ctx context.Context, q Tx) error {
 		return classify("store the code", q.q.ConsoleCodeInsert(ctx, dbsqlc.ConsoleCodeInsertParams{
 			WorkspaceID: q.ws, Hash: code[:], Account: storable(g.Account), Scopes: texts(g.Scopes)}))
@@ -107,7 +106,7 @@ func (s consoleSessions) PutCode(ctx context.Context, code access.CookieHash, g 
 }
 
 // Redeem deletes a code and adds its grant to a cookie, in one transaction.
-func (s consoleSessions) Redeem(ctx context.Context, code, cookie access.CookieHash) (g access.Grant,
+func (s ConsoleSessions) Redeem(ctx context.Context, code, cookie access.CookieHash) (g access.Grant,
 	err error) {
 	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.ConsoleCodeResolve(ctx, code[:])

@@ -15,7 +15,7 @@ import (
 )
 
 // Lines reads a page of a conversation's messages after a message number.
-func (q conversationViewRepository) Lines(ctx context.Context, conversationID int64, after,
+func (q ConversationViewRepository) Lines(ctx context.Context, conversationID int64, after,
 	max int) ([]conversation.Line, error) {
 	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		After: int32(after), MaxRows: int32(max)})
@@ -42,7 +42,7 @@ func (q conversationViewRepository) Lines(ctx context.Context, conversationID in
 }
 
 // AgentProgress reads the progress of a turn or a review.
-func (q conversationViewRepository) AgentProgress(ctx context.Context, id string) (conversation.Progress, error) {
+func (q ConversationViewRepository) AgentProgress(ctx context.Context, id string) (conversation.Progress, error) {
 	r, err := q.q.AgentProgress(ctx, dbsqlc.AgentProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return conversation.Progress{}, noRun(id, err)
@@ -63,7 +63,7 @@ func (q conversationViewRepository) AgentProgress(ctx context.Context, id string
 
 // PatchSettings changes the workspace's settings, as settings.Patch does, and returns the result.
 // Two concurrent patches both take effect.
-func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMessage) (settings.Settings, error) {
+func (q WorkspaceRepository) PatchSettings(ctx context.Context, patch json.RawMessage) (settings.Settings, error) {
 	row, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
 	if err != nil {
 		return settings.Settings{}, classify("read the settings", err)
@@ -84,19 +84,19 @@ func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMe
 		was.Memory.IdleMinutes == now.Memory.IdleMinutes {
 		return now, err
 	}
-	return now, q.outbox().Enqueue(ctx, outbox.NotifySettings, "0", 0)
+	return now, q.transaction().Outbox().Enqueue(ctx, outbox.NotifySettings, "0", 0)
 }
 
 // Running lists the conversations with a message within a period, the latest first. Their workflows
 // may be running.
-func (q conversationViewRepository) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
+func (q ConversationViewRepository) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
 	ids, err := q.q.ConversationsRunning(ctx,
 		dbsqlc.ConversationsRunningParams{WorkspaceID: q.ws, Within: within, MaxRows: int32(max)})
 	return ids, classify("list the running conversations", err)
 }
 
 // ConversationName returns the gateway's ID of a conversation, and its title.
-func (q conversationViewRepository) ConversationName(ctx context.Context, id int64) (name, title string, err error) {
+func (q ConversationViewRepository) ConversationName(ctx context.Context, id int64) (name, title string, err error) {
 	r, err := q.q.ConversationName(ctx, dbsqlc.ConversationNameParams{WorkspaceID: q.ws, ID: id})
 	return r.ExternalID, r.Title, classify("read the conversation's name", err)
 }

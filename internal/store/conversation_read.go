@@ -13,7 +13,7 @@ import (
 )
 
 // ConversationView finds a conversation by the gateway's ID.
-func (q conversationViewRepository) ConversationView(ctx context.Context, name string) (conversation.View, error) {
+func (q ConversationViewRepository) ConversationView(ctx context.Context, name string) (conversation.View, error) {
 	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws,
 		ExternalID: storable(name)})
 	if isNoRows(err) {
@@ -35,7 +35,7 @@ func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
 }
 
 // Reviews lists the reviews of a conversation, the latest first.
-func (q conversationViewRepository) Reviews(ctx context.Context, conversationID int64,
+func (q ConversationViewRepository) Reviews(ctx context.Context, conversationID int64,
 	max int) ([]conversation.ReviewView, error) {
 	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversationID,
 		MaxRows: int32(max)})
@@ -59,7 +59,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 }
 
 // Answer reads the result of a channel's message.
-func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
+func (s Conversations) Answer(ctx context.Context, ws int64, conversationID,
 	message string) (out conversation.TurnStatus, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws,
@@ -99,7 +99,7 @@ func noConversation(name string) error {
 }
 
 // MessageText reads the text of one message.
-func (q conversationViewRepository) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
+func (q ConversationViewRepository) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
 	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		Seq: int32(seq)})
 	return r.Content, classify("read the message", err)
@@ -109,7 +109,7 @@ func (q conversationViewRepository) MessageText(ctx context.Context, conversatio
 const maxStatements = 100
 
 // Statements lists how people state that a conversation ended, the latest first.
-func (q conversationViewRepository) Statements(
+func (q ConversationViewRepository) Statements(
 	ctx context.Context,
 	conversation int64,
 ) ([]transcript.Statement, error) {

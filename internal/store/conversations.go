@@ -12,34 +12,16 @@ import (
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
-type agentRunStore struct{ *Store }
-
-// AgentRuns returns the store of the agent loop.
-func (s *Store) AgentRuns() agentrun.Store { return agentRunStore{s} }
-
-// WithRuns runs fn in a transaction that has entered ws.
-func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.Context, agentrun.Tx) error) error {
-	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return fn(ctx, agentRunTx(q)) })
-}
-
-type conversationStore struct{ *Store }
+type Conversations struct{ *Store }
 
 // Conversations returns the store of the conversation service.
-func (s *Store) Conversations() conversation.Store { return conversationStore{s} }
-
-// WithConversations runs fn in a transaction that has entered ws.
-func (s conversationStore) WithConversations(ctx context.Context, ws int64,
-	fn func(context.Context, conversation.Tx) error) error {
-	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
-}
+func (s *Store) Conversations() Conversations { return Conversations{s} }
 
 // PutRun records a run. If a run with its key exists, that one is returned unchanged.
-func (q runRepository) PutRun(ctx context.Context, n run.NewRun) (run.Run, error) {
+func (q RunRepository) PutRun(ctx context.Context, n run.NewRun) (run.Run, error) {
 	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, ID: run.NewID(),
 		Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
@@ -53,7 +35,7 @@ func (q runRepository) PutRun(ctx context.Context, n run.NewRun) (run.Run, error
 }
 
 // RunOf finds the latest run with a key.
-func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
+func (q RunRepository) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind),
 		BusinessKey: storable(key)})
 	if isNoRows(err) {
@@ -66,13 +48,13 @@ func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (ru
 }
 
 // EnqueueRun records the outbox task that drives a run to its end.
-func (q runRepository) EnqueueRun(ctx context.Context, id string) error {
-	return q.outbox().enqueueRun(ctx, id, driveAfter)
+func (q RunRepository) EnqueueRun(ctx context.Context, id string) error {
+	return q.transaction().Outbox().enqueueRun(ctx, id, driveAfter)
 }
 
 // OpenConversation creates or finds a conversation and locks it. The returned turn is nil if the
 // conversation has none for the message.
-func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title,
+func (q ConversationRepository) OpenConversation(ctx context.Context, name, channel, title,
 	message string) (c domainconversation.Conversation, known *domainconversation.Turn, chosen settings.Settings,
 	err error) {
 	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
@@ -86,7 +68,7 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 	if err != nil && !isNoRows(err) {
 		return c, nil, chosen, classify("find the message", err)
 	}
-	if chosen, err = q.workspaces().Settings(ctx); err != nil {
+	if chosen, err = q.transaction().Workspaces().Settings(ctx); err != nil {
 		return c, nil, chosen, err
 	}
 	if r.Channel != channel {
@@ -107,7 +89,7 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 }
 
 // LockConversation reads a conversation and locks it until the transaction ends.
-func (q conversationRepository) LockConversation(ctx context.Context, id int64) (domainconversation.Conversation,
+func (q ConversationRepository) LockConversation(ctx context.Context, id int64) (domainconversation.Conversation,
 	error) {
 	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
@@ -140,14 +122,14 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 }
 
 // SaveSequence stores the next message and turn numbers of a conversation.
-func (q conversationRepository) SaveSequence(ctx context.Context, c domainconversation.Conversation) error {
+func (q ConversationRepository) SaveSequence(ctx context.Context, c domainconversation.Conversation) error {
 	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq),
 		NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("number the conversation", n, err)
 }
 
 // SaveCounters stores the counters of a conversation and its last message number.
-func (q conversationRepository) SaveCounters(ctx context.Context, c domainconversation.Conversation) error {
+func (q ConversationRepository) SaveCounters(ctx context.Context, c domainconversation.Conversation) error {
 	raw, err := encode("the counters", c.Counters)
 	if err != nil {
 		return err
@@ -158,14 +140,14 @@ func (q conversationRepository) SaveCounters(ctx context.Context, c domainconver
 }
 
 // SetNotice sets the line that ends the next reply.
-func (q conversationRepository) SetNotice(ctx context.Context, conversation int64, notice string) error {
+func (q ConversationRepository) SetNotice(ctx context.Context, conversation int64, notice string) error {
 	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws,
 		ID: conversation})
 	return oneRow("set the notice", n, err)
 }
 
 // CloseConversation stores the state of a conversation whose workflow ends.
-func (q conversationRepository) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters,
+func (q ConversationRepository) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters,
 	ended bool) error {
 	raw, err := encode("the counters", c)
 	if err != nil {
@@ -177,19 +159,19 @@ func (q conversationRepository) CloseConversation(ctx context.Context, conversat
 }
 
 // NudgesToday returns the number of reviews that started today, by the database's clock.
-func (q conversationRepository) NudgesToday(ctx context.Context) (int, error) {
+func (q ConversationRepository) NudgesToday(ctx context.Context) (int, error) {
 	n, err := q.q.NudgesToday(ctx, q.ws)
 	return int(n), classify("count the reviews", err)
 }
 
 // InputTokens returns the input tokens of a run's requests, as counted by the endpoint.
-func (q runRepository) InputTokens(ctx context.Context, id string) (int, error) {
+func (q RunRepository) InputTokens(ctx context.Context, id string) (int, error) {
 	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
 	return int(n), classify("count the tokens of the run", err)
 }
 
 // LiveSession finds the live session of a channel.
-func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (domainconversation.Session, bool,
+func (q SessionRepository) LiveSession(ctx context.Context, channel, lang string) (domainconversation.Session, bool,
 	error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
 	if isNoRows(err) {
@@ -203,20 +185,20 @@ func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string
 }
 
 // LockSessions serializes the freezing of sessions of a channel.
-func (q sessionRepository) LockSessions(ctx context.Context, channel string) error {
+func (q SessionRepository) LockSessions(ctx context.Context, channel string) error {
 	return classify("lock the sessions", q.q.SessionLock(ctx,
 		dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
 }
 
 // SessionEpoch returns how often the workspace's sessions were revoked.
-func (q sessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
+func (q SessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
 	n, err := q.q.SessionEpoch(ctx, q.ws)
 	return n, classify("read the epoch of the sessions", err)
 }
 
 // PutSession stores a frozen session with a limited lifetime. It returns false if sessions were
 // revoked after its epoch.
-func (q sessionRepository) PutSession(ctx context.Context, s domainconversation.Session,
+func (q SessionRepository) PutSession(ctx context.Context, s domainconversation.Session,
 	lives time.Duration) (domainconversation.Session,
 	bool, error) {
 	raw, err := encode("the tools", s.Tools)
@@ -236,7 +218,7 @@ func (q sessionRepository) PutSession(ctx context.Context, s domainconversation.
 }
 
 // KeepSession assigns a session to a run, unless it has one, and marks the run as started.
-func (q sessionRepository) KeepSession(ctx context.Context, id string,
+func (q SessionRepository) KeepSession(ctx context.Context, id string,
 	s domainconversation.Session) (domainconversation.Session, error) {
 	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
@@ -249,7 +231,7 @@ func (q sessionRepository) KeepSession(ctx context.Context, id string,
 }
 
 // SessionByID reads a session.
-func (q sessionRepository) SessionByID(ctx context.Context, id int64) (domainconversation.Session, error) {
+func (q SessionRepository) SessionByID(ctx context.Context, id int64) (domainconversation.Session, error) {
 	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return domainconversation.Session{}, classify("read the session", err)
@@ -258,7 +240,7 @@ func (q sessionRepository) SessionByID(ctx context.Context, id int64) (domaincon
 }
 
 // RevokeSessions makes every run freeze a new session before its next request.
-func (q sessionRepository) RevokeSessions(ctx context.Context) (int, error) {
+func (q SessionRepository) RevokeSessions(ctx context.Context) (int, error) {
 	if n, err := q.q.SessionsEpochNext(ctx, q.ws); err != nil || n != 1 {
 		return 0, oneRow("count a revocation of the sessions", n, err)
 	}

@@ -6,29 +6,11 @@ import (
 
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/curate"
 	"cairn/internal/store/dbsqlc"
 )
 
-// curateStore implements the store of the service curate.
-type curateStore struct{ *Store }
-
-// Curation returns the store of the service curate.
-func (s *Store) Curation() curate.Store { return curateStore{s} }
-
-// WithCuration runs fn in a transaction that has entered ws.
-func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(context.Context, curate.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return fn(ctx, struct {
-			curationRepository
-			skillRepository
-			workspaceRepository
-		}{q.session.curation(), q.session.skills(), q.session.workspaces()})
-	})
-}
-
 // CuratedSkills lists active and stale skills, and locks them until the transaction ends.
-func (q curationRepository) CuratedSkills(ctx context.Context) ([]readmodel.CuratedSkill, error) {
+func (q CurationRepository) CuratedSkills(ctx context.Context) ([]readmodel.CuratedSkill, error) {
 	rows, err := q.q.SkillsToCurate(ctx, q.ws)
 	out := make([]readmodel.CuratedSkill, len(rows))
 	for i, r := range rows {
@@ -43,7 +25,7 @@ func (q curationRepository) CuratedSkills(ctx context.Context) ([]readmodel.Cura
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Insights returns the used and unused skills and the costs within a span up to now.
-func (q curationRepository) Insights(ctx context.Context, span time.Duration) (out readmodel.Insights, err error) {
+func (q CurationRepository) Insights(ctx context.Context, span time.Duration) (out readmodel.Insights, err error) {
 	out = readmodel.Insights{Skills: []readmodel.SkillUsage{}, Runs: []readmodel.KindUsage{},
 		Saves: []readmodel.DayCount{}}
 	skills, err := q.q.SkillInsights(ctx, dbsqlc.SkillInsightsParams{WorkspaceID: q.ws, Span: span})

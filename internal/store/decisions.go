@@ -11,7 +11,7 @@ import (
 )
 
 // PutDecision stores the decision of a span. An existing one stays unchanged.
-func (q decisionRepository) PutDecision(ctx context.Context, d learning.Decision) error {
+func (q DecisionRepository) PutDecision(ctx context.Context, d learning.Decision) error {
 	choice, err := encode("the choice", d.Choice)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (q decisionRepository) PutDecision(ctx context.Context, d learning.Decision
 }
 
 // DecisionAt reads the decision of a span, if it exists.
-func (q decisionRepository) DecisionAt(ctx context.Context, id string) (learning.Decision, bool, error) {
+func (q DecisionRepository) DecisionAt(ctx context.Context, id string) (learning.Decision, bool, error) {
 	r, err := q.q.DecisionGet(ctx, dbsqlc.DecisionGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return learning.Decision{}, false, nil
@@ -60,7 +60,7 @@ func decisionOf(r dbsqlc.Decision) (d learning.Decision, err error) {
 }
 
 // EndDecision stores the outcome of a span. An existing outcome stays unchanged.
-func (q decisionRepository) EndDecision(ctx context.Context, id string, o learning.SpanOutcome) error {
+func (q DecisionRepository) EndDecision(ctx context.Context, id string, o learning.SpanOutcome) error {
 	raw, err := encode("the outcome", o)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (q decisionRepository) EndDecision(ctx context.Context, id string, o learni
 }
 
 // Decisions returns the decisions of a run in the order of its spans.
-func (q decisionRepository) Decisions(ctx context.Context, run string) ([]learning.Decision, error) {
+func (q DecisionRepository) Decisions(ctx context.Context, run string) ([]learning.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return nil, classify("list the decisions", err)
@@ -85,7 +85,7 @@ func (q decisionRepository) Decisions(ctx context.Context, run string) ([]learni
 }
 
 // BankDecisions returns the decisions of a bank before a time and an ID, the latest first. The zero time is none.
-func (q decisionRepository) BankDecisions(ctx context.Context, bank int64, before time.Time, id string, most int) (
+func (q DecisionRepository) BankDecisions(ctx context.Context, bank int64, before time.Time, id string, most int) (
 	[]learning.Scored, error) {
 	rows, err := q.q.DecisionsOfBank(ctx, dbsqlc.DecisionsOfBankParams{WorkspaceID: q.ws, BankID: bank,
 		Before: timeOrNil(before), BeforeID: storable(id), MaxRows: int32(most)})
@@ -103,7 +103,7 @@ func (q decisionRepository) BankDecisions(ctx context.Context, bank int64, befor
 }
 
 // MemoryUses returns the memories that were in a run's prompts, with their decisions.
-func (q decisionRepository) MemoryUses(ctx context.Context, run string) ([]learning.MemoryUse, error) {
+func (q DecisionRepository) MemoryUses(ctx context.Context, run string) ([]learning.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
 	out := make([]learning.MemoryUse, len(rows))
 	for i, r := range rows {
@@ -113,14 +113,14 @@ func (q decisionRepository) MemoryUses(ctx context.Context, run string) ([]learn
 }
 
 // SaveStepResult stores the result of a step. An existing result stays unchanged.
-func (q trainingRepository) SaveStepResult(ctx context.Context, run, step string, conversation int64,
+func (q TrainingRepository) SaveStepResult(ctx context.Context, run, step string, conversation int64,
 	result json.RawMessage) error {
 	return classify("store a step", q.q.TrainingStepPut(ctx, dbsqlc.TrainingStepPutParams{WorkspaceID: q.ws, RunID: run,
 		Step: step, ConversationID: keyOrNull(conversation), Result: result}))
 }
 
 // StepResult reads the result of a step.
-func (q trainingRepository) StepResult(ctx context.Context, run, step string) (json.RawMessage, bool, error) {
+func (q TrainingRepository) StepResult(ctx context.Context, run, step string) (json.RawMessage, bool, error) {
 	raw, err := q.q.TrainingStepGet(ctx, dbsqlc.TrainingStepGetParams{WorkspaceID: q.ws, RunID: run, Step: step})
 	if isNoRows(err) {
 		return nil, false, nil
@@ -129,7 +129,7 @@ func (q trainingRepository) StepResult(ctx context.Context, run, step string) (j
 }
 
 // StepResults returns the results of the steps whose name begins with prefix.
-func (q trainingRepository) StepResults(ctx context.Context, run, prefix string) (map[string]json.RawMessage,
+func (q TrainingRepository) StepResults(ctx context.Context, run, prefix string) (map[string]json.RawMessage,
 	error) {
 	rows, err := q.q.TrainingStepsUnder(ctx,
 		dbsqlc.TrainingStepsUnderParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix})
@@ -144,13 +144,13 @@ func (q trainingRepository) StepResults(ctx context.Context, run, prefix string)
 }
 
 // DropStepResults deletes the results of the steps whose name begins with prefix.
-func (q trainingRepository) DropStepResults(ctx context.Context, run, prefix string) error {
+func (q TrainingRepository) DropStepResults(ctx context.Context, run, prefix string) error {
 	return classify("drop the steps", q.q.TrainingStepsDrop(ctx,
 		dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
 }
 
 // ShownTo records that a run has used a conversation in a model call.
-func (q trainingRepository) ShownTo(ctx context.Context, run string, conversation int64) error {
+func (q TrainingRepository) ShownTo(ctx context.Context, run string, conversation int64) error {
 	return classify("record a conversation",
 		q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run,
 			ConversationID: conversation}))

@@ -51,7 +51,7 @@ func (q Tx) DeliverHome(ctx context.Context, source string, b channel.DeliveryBo
 }
 
 // BeginPartial lets a process change the partial reply of a run for a time.
-func (s channelStore) BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (
+func (s Channels) BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (
 	p channel.Partial, ok bool, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.PartialBegin(ctx, dbsqlc.PartialBeginParams{Message: message, Lease: lease, RouteID: route,
@@ -66,7 +66,7 @@ func (s channelStore) BeginPartial(ctx context.Context, ref run.Ref, route int64
 }
 
 // EndPartial ends a change of the partial reply of a run.
-func (s channelStore) EndPartial(ctx context.Context, ref run.Ref, id *string) error {
+func (s Channels) EndPartial(ctx context.Context, ref run.Ref, id *string) error {
 	return s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		if id != nil {
 			id = new(storable(*id))
@@ -77,7 +77,7 @@ func (s channelStore) EndPartial(ctx context.Context, ref run.Ref, id *string) e
 }
 
 // PartialOpen reports whether a run may get more text.
-func (s channelStore) PartialOpen(ctx context.Context, ref run.Ref) (open bool, err error) {
+func (s Channels) PartialOpen(ctx context.Context, ref run.Ref) (open bool, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		open, err = q.q.PartialOpen(ctx, dbsqlc.PartialOpenParams{WorkspaceID: q.ws, RunID: ref.Run})
 		return classify("read the state of the run", err)
@@ -86,7 +86,7 @@ func (s channelStore) PartialOpen(ctx context.Context, ref run.Ref) (open bool, 
 }
 
 // PutResult stores the delivery of the result of a run, and removes the task that waits for it.
-func (s channelStore) PutResult(ctx context.Context, ws, route int64, run, text string) error {
+func (s Channels) PutResult(ctx context.Context, ws, route int64, run, text string) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		_, err := q.q.RouteLock(ctx, dbsqlc.RouteLockParams{WorkspaceID: q.ws, ID: route})
 		if err != nil && !isNoRows(err) {
@@ -102,7 +102,7 @@ func (s channelStore) PutResult(ctx context.Context, ws, route int64, run, text 
 }
 
 // OpenRoute returns the account of a route, and whether a delivery of it is open.
-func (s channelStore) OpenRoute(ctx context.Context, ws, route int64) (account string, open bool, err error) {
+func (s Channels) OpenRoute(ctx context.Context, ws, route int64) (account string, open bool, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.RouteOpenWork(ctx, dbsqlc.RouteOpenWorkParams{WorkspaceID: q.ws, ID: route})
 		if isNoRows(err) { // erased
@@ -115,7 +115,7 @@ func (s channelStore) OpenRoute(ctx context.Context, ws, route int64) (account s
 }
 
 // NextDelivery returns the first open delivery of a route.
-func (s channelStore) NextDelivery(ctx context.Context, ws, route int64, quiet bool) (id int64, err error) {
+func (s Channels) NextDelivery(ctx context.Context, ws, route int64, quiet bool) (id int64, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		id, err = q.q.DeliveryNext(ctx, dbsqlc.DeliveryNextParams{WorkspaceID: q.ws, RouteID: route, Quiet: quiet})
 		if isNoRows(err) {
@@ -127,7 +127,7 @@ func (s channelStore) NextDelivery(ctx context.Context, ws, route int64, quiet b
 }
 
 // Delivery returns a delivery.
-func (s channelStore) Delivery(ctx context.Context, ws, id int64) (out channel.Delivery, err error) {
+func (s Channels) Delivery(ctx context.Context, ws, id int64) (out channel.Delivery, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.DeliveryGet(ctx, dbsqlc.DeliveryGetParams{WorkspaceID: q.ws, ID: id})
 		if err != nil {
@@ -148,7 +148,7 @@ func (s channelStore) Delivery(ctx context.Context, ws, id int64) (out channel.D
 }
 
 // PutParts stores the messages of a delivery, once.
-func (s channelStore) PutParts(ctx context.Context, ws, id int64, texts []string) error {
+func (s Channels) PutParts(ctx context.Context, ws, id int64, texts []string) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		bodies := make([]string, len(texts))
 		for i, text := range texts {
@@ -160,7 +160,7 @@ func (s channelStore) PutParts(ctx context.Context, ws, id int64, texts []string
 }
 
 // NextPart returns the first message that is not sent, and counts the attempt.
-func (s channelStore) NextPart(ctx context.Context, ws, id int64) (out channel.StoredPart, err error) {
+func (s Channels) NextPart(ctx context.Context, ws, id int64) (out channel.StoredPart, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.PartsCount(ctx, dbsqlc.PartsCountParams{WorkspaceID: q.ws, DeliveryID: id})
 		if out.Parts = int(n); err != nil || n == 0 {
@@ -177,7 +177,7 @@ func (s channelStore) NextPart(ctx context.Context, ws, id int64) (out channel.S
 }
 
 // EndPart stores that a message was sent, or that the platform refused the attempt.
-func (s channelStore) EndPart(ctx context.Context, ws, id int64, number int, messageID string, sent bool) error {
+func (s Channels) EndPart(ctx context.Context, ws, id int64, number int, messageID string, sent bool) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		if !sent {
 			return classify("store the refusal", q.q.PartRefused(ctx,
@@ -189,7 +189,7 @@ func (s channelStore) EndPart(ctx context.Context, ws, id int64, number int, mes
 }
 
 // EndDelivery ends an open delivery.
-func (s channelStore) EndDelivery(ctx context.Context, ws, id int64, state, reason string, pause bool) error {
+func (s Channels) EndDelivery(ctx context.Context, ws, id int64, state, reason string, pause bool) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		route, err := q.q.DeliveryEnd(ctx, dbsqlc.DeliveryEndParams{State: state, Reason: storable(reason),
 			WorkspaceID: q.ws, ID: id})
@@ -205,7 +205,7 @@ func (s channelStore) EndDelivery(ctx context.Context, ws, id int64, state, reas
 }
 
 // Deliveries lists deliveries, dead ones first, then the latest.
-func (s channelStore) Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) (
+func (s Channels) Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) (
 	out []channel.DeliveryView, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.DeliveriesList(ctx,
@@ -222,7 +222,7 @@ func (s channelStore) Deliveries(ctx context.Context, ws int64, state string, be
 }
 
 // Reopen makes a dead delivery open again, or drops one.
-func (s channelStore) Reopen(ctx context.Context, ws, id int64, drop bool) (found bool, err error) {
+func (s Channels) Reopen(ctx context.Context, ws, id int64, drop bool) (found bool, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		if drop {
 			n, err := q.q.DeliveryDrop(ctx, dbsqlc.DeliveryDropParams{WorkspaceID: q.ws, ID: id})
@@ -246,7 +246,7 @@ func (s channelStore) Reopen(ctx context.Context, ws, id int64, drop bool) (foun
 
 // DeliverReply makes the delivery of the reply of an ended turn, if its conversation belongs to a chat or it was
 // scheduled. A withdrawn reply is not sent, and what the chat shows of it is deleted.
-func (q turnRepository) DeliverReply(ctx context.Context, t conversation.Turn, withdrawn bool) error {
+func (q TurnRepository) DeliverReply(ctx context.Context, t conversation.Turn, withdrawn bool) error {
 	route, err := q.q.DeliveryOfTurn(ctx, dbsqlc.DeliveryOfTurnParams{WorkspaceID: q.ws, RunID: t.Run,
 		Seq: int32(t.ReplySeq), ConversationID: t.Conversation, Scheduled: t.Origin == "scheduled",
 		Withdrawn: withdrawn})
@@ -260,6 +260,6 @@ func (q turnRepository) DeliverReply(ctx context.Context, t conversation.Turn, w
 }
 
 // PutDigest sends a text about a run to the home chat of the workspace, if it has one.
-func (q workspaceRepository) PutDigest(ctx context.Context, run, text string) error {
+func (q WorkspaceRepository) PutDigest(ctx context.Context, run, text string) error {
 	return Tx(q).DeliverHome(ctx, "reflection/"+run, channel.DeliveryBody{Text: text})
 }

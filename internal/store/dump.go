@@ -9,18 +9,17 @@ import (
 	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/dump"
 	"cairn/internal/store/dbsqlc"
 )
 
-// dumpStore implements the store of the service dump.
-type dumpStore struct{ *Store }
+// Dumps implements the store of the service dump.
+type Dumps struct{ *Store }
 
 // Dumps returns the store of the service dump.
-func (s *Store) Dumps() dump.Store { return dumpStore{s} }
+func (s *Store) Dumps() Dumps { return Dumps{s} }
 
 // DumpSecret returns the secret of the deployment from which the key of dumps is derived.
-func (s dumpStore) DumpSecret(ctx context.Context) (out []byte, err error) {
+func (s Dumps) DumpSecret(ctx context.Context) (out []byte, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		out, err = q.DumpSecret(ctx)
 		return classify("read the secret of the deployment", err)
@@ -28,18 +27,8 @@ func (s dumpStore) DumpSecret(ctx context.Context) (out []byte, err error) {
 	return out, err
 }
 
-// WithSnapshot runs fn on a consistent snapshot of a workspace.
-func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, dump.Source) error) error {
-	return s.within(ctx, repeatableRead, ws, func(ctx context.Context, q Tx) error { return fn(ctx, q.session.dump()) })
-}
-
-// WithLoad runs fn in a transaction that has entered ws.
-func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(context.Context, dump.Destination) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, loadTx(q)) })
-}
-
 // Counts returns the number of rows of the workspace by kind.
-func (q dumpRepository) Counts(ctx context.Context) (dumpfile.Counts, error) {
+func (q DumpRepository) Counts(ctx context.Context) (dumpfile.Counts, error) {
 	r, err := q.q.DumpCounts(ctx, q.ws)
 	return dumpfile.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories,
 		Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
@@ -48,7 +37,7 @@ func (q dumpRepository) Counts(ctx context.Context) (dumpfile.Counts, error) {
 }
 
 // DumpTargets reads a page of targets.
-func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) ([]dumpfile.Target, error) {
+func (q DumpRepository) DumpTargets(ctx context.Context, after int64, max int) ([]dumpfile.Target, error) {
 	rows, err := q.q.DumpTargets(ctx, dbsqlc.DumpTargetsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	out := make([]dumpfile.Target, len(rows))
 	for i, r := range rows {
@@ -61,7 +50,7 @@ func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) (
 }
 
 // DumpConversations reads a page of the conversations that memories refer to.
-func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max int) ([]dumpfile.Conversation, error) {
+func (q DumpRepository) DumpConversations(ctx context.Context, after int64, max int) ([]dumpfile.Conversation, error) {
 	rows, err := q.q.DumpConversations(ctx,
 		dbsqlc.DumpConversationsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	out := make([]dumpfile.Conversation, len(rows))
@@ -74,9 +63,9 @@ func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max 
 }
 
 // DumpMessages reads messages from..to of a conversation, both inclusive.
-func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dumpfile.Message,
+func (q DumpRepository) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dumpfile.Message,
 	error) {
-	c, err := q.transcripts().Conversation(ctx, conversation, from, to)
+	c, err := q.transaction().Transcripts().Conversation(ctx, conversation, from, to)
 	out := make([]dumpfile.Message, len(c.Messages))
 	for i, m := range c.Messages {
 		out[i] = dumpfile.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name,
@@ -89,7 +78,7 @@ func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, fr
 }
 
 // DumpHistories reads a page of sessions.
-func (q dumpRepository) DumpHistories(ctx context.Context, after string, max int) ([]dumpfile.History, error) {
+func (q DumpRepository) DumpHistories(ctx context.Context, after string, max int) ([]dumpfile.History, error) {
 	rows, err := q.q.DumpHistories(ctx, dbsqlc.DumpHistoriesParams{WorkspaceID: q.ws, After: after,
 		MaxRows: int32(max)})
 	out := make([]dumpfile.History, len(rows))
@@ -104,7 +93,7 @@ func (q dumpRepository) DumpHistories(ctx context.Context, after string, max int
 
 // DumpMemories reads a page of entries of all types with their revisions. If vectors is set, it
 // includes the vectors of that space.
-func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dumpfile.Memory,
+func (q DumpRepository) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dumpfile.Memory,
 	error) {
 	rows, err := q.q.DumpMemories(ctx, dbsqlc.DumpMemoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	if err != nil || len(rows) == 0 {
@@ -144,7 +133,7 @@ func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, 
 	return out, classify("dump the vectors", err)
 }
 
-func (q dumpRepository) dumpRevisions(ctx context.Context, out []dumpfile.Memory, keys []int64,
+func (q DumpRepository) dumpRevisions(ctx context.Context, out []dumpfile.Memory, keys []int64,
 	place map[int64]int) error {
 	rows, err := q.q.DumpRevisions(ctx, dbsqlc.DumpRevisionsParams{WorkspaceID: q.ws, Ids: keys})
 	if err != nil {
@@ -178,7 +167,7 @@ func dumpedEvidence(conversation string, from, to *int32) *dumpfile.Evidence {
 }
 
 // DumpIdentities reads a page of versions of the identity.
-func (q dumpRepository) DumpIdentities(ctx context.Context, after, max int) ([]dumpfile.Document, error) {
+func (q DumpRepository) DumpIdentities(ctx context.Context, after, max int) ([]dumpfile.Document, error) {
 	rows, err := q.q.DumpIdentities(ctx, dbsqlc.DumpIdentitiesParams{WorkspaceID: q.ws, After: int32(after),
 		MaxRows: int32(max)})
 	out := make([]dumpfile.Document, len(rows))
@@ -190,7 +179,7 @@ func (q dumpRepository) DumpIdentities(ctx context.Context, after, max int) ([]d
 }
 
 // DumpSouls reads a page of versions of the soul.
-func (q dumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dumpfile.Document, error) {
+func (q DumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dumpfile.Document, error) {
 	rows, err := q.q.DumpSouls(ctx, dbsqlc.DumpSoulsParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
 	out := make([]dumpfile.Document, len(rows))
 	for i, r := range rows {
@@ -201,8 +190,8 @@ func (q dumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dumpfi
 }
 
 // LoadMessages appends messages to a conversation.
-func (q dumpRepository) LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
-	if err := q.transcripts().putMessagesFrom(ctx, conversation, from, ms); err != nil {
+func (q DumpRepository) LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
+	if err := q.transaction().Transcripts().putMessagesFrom(ctx, conversation, from, ms); err != nil {
 		return err
 	}
 	n, err := q.q.ConversationAdvance(ctx,

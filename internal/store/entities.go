@@ -8,7 +8,7 @@ import (
 )
 
 // Entities lists the targets of the workspace's personal and procedural memories, by kind and name.
-func (q documentRepository) Entities(ctx context.Context, max int) ([]readmodel.Entity, error) {
+func (q DocumentRepository) Entities(ctx context.Context, max int) ([]readmodel.Entity, error) {
 	rows, err := q.q.MemoryEntities(ctx, dbsqlc.MemoryEntitiesParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the targets of memories", err)

@@ -9,18 +9,17 @@ import (
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/service/erase"
 	"cairn/internal/store/dbsqlc"
 )
 
-// erasures implements the store of the service erase.
-type erasures struct{ *Store }
+// Erasures implements the store of the service erase.
+type Erasures struct{ *Store }
 
 // Erasures returns the store of the service erase.
-func (s *Store) Erasures() erase.Store { return erasures{s} }
+func (s *Store) Erasures() Erasures { return Erasures{s} }
 
 // AcceptErasure creates an erasure, or finds the open one.
-func (s erasures) AcceptErasure(ctx context.Context, t erasure.Target) (id int64, err error) {
+func (s Erasures) AcceptErasure(ctx context.Context, t erasure.Target) (id int64, err error) {
 	if t.Subject != "" {
 		return s.acceptSubject(ctx, t, nil)
 	}
@@ -39,7 +38,7 @@ func (s erasures) AcceptErasure(ctx context.Context, t erasure.Target) (id int64
 }
 
 // Erasure reads the progress of an erasure.
-func (s erasures) Erasure(ctx context.Context, id int64) (out erasure.Erasure, err error) {
+func (s Erasures) Erasure(ctx context.Context, id int64) (out erasure.Erasure, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.EraseGet(ctx, id)
 		if isNoRows(err) {
@@ -89,7 +88,7 @@ func erasureOf(r dbsqlc.EraseGetRow) (erasure.Erasure, error) {
 
 // FenceErasure waits until all transactions that entered the workspace before the erasure have
 // ended.
-func (s erasures) FenceErasure(ctx context.Context, id int64) error {
+func (s Erasures) FenceErasure(ctx context.Context, id int64) error {
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("wait for open transactions", q.EraseEnter(ctx, id))
 	})
@@ -101,7 +100,7 @@ func (s erasures) FenceErasure(ctx context.Context, id int64) error {
 }
 
 // ErasedTables lists the tables with rows of workspaces. A table precedes those that it refers to.
-func (s erasures) ErasedTables(ctx context.Context) (out []string, err error) {
+func (s Erasures) ErasedTables(ctx context.Context) (out []string, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.EraseTables(ctx)
 		for _, r := range rows {
@@ -113,7 +112,7 @@ func (s erasures) ErasedTables(ctx context.Context) (out []string, err error) {
 }
 
 // EraseRows deletes up to most rows of a table and returns their number.
-func (s erasures) EraseRows(ctx context.Context, id int64, table string, most int) (n int, err error) {
+func (s Erasures) EraseRows(ctx context.Context, id int64, table string, most int) (n int, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		deleted, err := q.EraseRows(ctx, dbsqlc.EraseRowsParams{ID: id, Tbl: table, Most: int32(most)})
 		n = int(deleted)
@@ -123,21 +122,21 @@ func (s erasures) EraseRows(ctx context.Context, id int64, table string, most in
 }
 
 // EraseDerived applies the chosen treatment to the data derived from a conversation.
-func (s erasures) EraseDerived(ctx context.Context, id int64) error {
+func (s Erasures) EraseDerived(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("treat the derived data of the conversation", q.EraseDerived(ctx, id))
 	})
 }
 
 // EraseConversation deletes the conversation's own row. It does nothing for a workspace.
-func (s erasures) EraseConversation(ctx context.Context, id int64) error {
+func (s Erasures) EraseConversation(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("delete the conversation", q.EraseConversation(ctx, id))
 	})
 }
 
 // ErasedPackages lists packages to delete, in the order of their hashes.
-func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erasure.Package,
+func (s Erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erasure.Package,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ErasePackages(ctx, dbsqlc.ErasePackagesParams{ID: id, After: after[:], Most: int32(most)})
@@ -150,7 +149,7 @@ func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, 
 }
 
 // ErasePackages deletes the rows of packages whose objects are deleted.
-func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erasure.Package) error {
+func (s Erasures) ErasePackages(ctx context.Context, id int64, gone []erasure.Package) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -165,7 +164,7 @@ func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erasure.Pa
 }
 
 // NoteErasure stores the counts of external data.
-func (s erasures) NoteErasure(ctx context.Context, id int64, seen erasure.ExternalCounts) error {
+func (s Erasures) NoteErasure(ctx context.Context, id int64, seen erasure.ExternalCounts) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("store the external counts",
 			q.EraseNote(ctx, dbsqlc.EraseNoteParams{ID: id, Objects: int32Of(seen.Objects),
@@ -183,7 +182,7 @@ func int32Of(n *int) *int32 {
 }
 
 // EndErasure counts the remaining rows, and ends the erasure if none remain.
-func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err error) {
+func (s Erasures) EndErasure(ctx context.Context, id int64) (ended bool, err error) {
 	if open, err := s.eraseRequests(ctx, id); err != nil || open > 0 {
 		return false, err
 	}
@@ -195,7 +194,7 @@ func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err err
 }
 
 // PlanErasure counts the rows that an erasure would delete.
-func (s erasures) PlanErasure(ctx context.Context, t erasure.Target) (out erasure.Plan, err error) {
+func (s Erasures) PlanErasure(ctx context.Context, t erasure.Target) (out erasure.Plan, err error) {
 	if t.Subject != "" {
 		return s.planSubject(ctx, t)
 	}

@@ -28,7 +28,7 @@ type subject struct {
 }
 
 // subjectOf finds what the workspace has of a subject. Another spelling is another subject.
-func (s erasures) subjectOf(ctx context.Context, t erasure.Target) (out subject, err error) {
+func (s Erasures) subjectOf(ctx context.Context, t erasure.Target) (out subject, err error) {
 	name, err := t.Name()
 	if err != nil {
 		return out, err
@@ -86,7 +86,7 @@ func foldedHashes(workspaceKey string, t memory.Target) (out [][]byte) {
 
 // MeantSubject returns the ID of the subject that a person means by a name: of all targets, speakers
 // and owners of the workspace, the one with this ID, else the only one with its folded form.
-func (s erasures) MeantSubject(ctx context.Context, ws int64, name string) (id string, err error) {
+func (s Erasures) MeantSubject(ctx context.Context, ws int64, name string) (id string, err error) {
 	wanted, err := memory.NamedTarget(memory.Personal, name)
 	if err != nil {
 		return "", err
@@ -162,7 +162,7 @@ func marksOf(names []string) (out []string) {
 }
 
 // acceptSubject opens an erasure of a subject. If look is set, it is called before the commit.
-func (s erasures) acceptSubject(ctx context.Context, t erasure.Target, look func(*dbsqlc.Queries,
+func (s Erasures) acceptSubject(ctx context.Context, t erasure.Target, look func(*dbsqlc.Queries,
 	int64) error) (id int64,
 	err error) {
 	of, err := s.subjectOf(ctx, t)
@@ -190,7 +190,7 @@ func (s erasures) acceptSubject(ctx context.Context, t erasure.Target, look func
 var errPlanned = errors.New("planned")
 
 // planSubject accepts an erasure, counts, and rolls back: a plan and an erasure cannot differ.
-func (s erasures) planSubject(ctx context.Context, t erasure.Target) (erasure.Plan, error) {
+func (s Erasures) planSubject(ctx context.Context, t erasure.Target) (erasure.Plan, error) {
 	out := erasure.Plan{Subject: t.Subject, Rows: map[string]int64{}}
 	_, err := s.acceptSubject(ctx, t, func(q *dbsqlc.Queries, id int64) error {
 		r, err := q.EraseGet(ctx, id)
@@ -233,7 +233,7 @@ func listed(ctx context.Context, q *dbsqlc.Queries, id int64) (derived []erasure
 }
 
 // ErasedConversations lists the conversations of a subject that are erased completely.
-func (s erasures) ErasedConversations(ctx context.Context, id int64) (out []int64, err error) {
+func (s Erasures) ErasedConversations(ctx context.Context, id int64) (out []int64, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		out, err = q.EraseConversations(ctx, id)
 		return classify("list the conversations of the subject", err)
@@ -242,7 +242,7 @@ func (s erasures) ErasedConversations(ctx context.Context, id int64) (out []int6
 }
 
 // EraseSubject removes up to most messages and most memories of a subject and returns their number.
-func (s erasures) EraseSubject(ctx context.Context, id int64, most int) (n int, err error) {
+func (s Erasures) EraseSubject(ctx context.Context, id int64, most int) (n int, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		erased, err := q.EraseSubject(ctx, dbsqlc.EraseSubjectParams{ID: id, Most: int32(most)})
 		n = int(erased)
@@ -253,7 +253,7 @@ func (s erasures) EraseSubject(ctx context.Context, id int64, most int) (n int, 
 
 // eraseRequests removes stored requests that name the subject and returns the number of open runs
 // with such requests.
-func (s erasures) eraseRequests(ctx context.Context, id int64) (open int, err error) {
+func (s Erasures) eraseRequests(ctx context.Context, id int64) (open int, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		n, err := q.EraseRequests(ctx, id)
 		open = int(n)

@@ -15,7 +15,7 @@ import (
 )
 
 // Tombstone returns the tombstone of an erasure.
-func (s erasures) Tombstone(ctx context.Context, id int64) (out erasure.Tombstone, err error) {
+func (s Erasures) Tombstone(ctx context.Context, id int64) (out erasure.Tombstone, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.EraseTombstone(ctx, id)
 		if isNoRows(err) {
@@ -38,7 +38,7 @@ func (s erasures) Tombstone(ctx context.Context, id int64) (out erasure.Tombston
 }
 
 // Buried returns what a tombstone identifies in this database.
-func (s erasures) Buried(ctx context.Context, t erasure.Tombstone) (out erasure.Target, found bool, err error) {
+func (s Erasures) Buried(ctx context.Context, t erasure.Tombstone) (out erasure.Target, found bool, err error) {
 	var known dbsqlc.EraseKnownRow
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		known, err = q.EraseKnown(ctx, dbsqlc.EraseKnownParams{Token: t.Token, WorkspaceKey: t.WorkspaceKey})
@@ -85,7 +85,7 @@ func (q session) subjectNamed(ctx context.Context, t erasure.Tombstone) (string,
 }
 
 // RepeatErasure accepts the erasure of target again, under the token of the first one.
-func (s erasures) RepeatErasure(ctx context.Context, target erasure.Target, token uuid.UUID) (int64, error) {
+func (s Erasures) RepeatErasure(ctx context.Context, target erasure.Target, token uuid.UUID) (int64, error) {
 	id, err := s.AcceptErasure(ctx, target)
 	if err != nil {
 		return 0, fmt.Errorf("repeat the erasure %s: %w", token, err)

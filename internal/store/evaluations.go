@@ -6,22 +6,19 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/evaluation/memskill"
 )
 
-func (t learningTx) Evaluations() memskill.Repository { return evaluationRepository(t) }
-
-// evaluationRepository reads and writes what only evaluations need.
-type evaluationRepository struct{ session }
+// EvaluationRepository reads and writes what only evaluations need.
+type EvaluationRepository struct{ session }
 
 // Reopen makes an ended evaluation continue.
-func (q evaluationRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
-	return q.runs().Reopen(ctx, r, workflowID)
+func (q EvaluationRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
+	return q.transaction().Runs().Reopen(ctx, r, workflowID)
 }
 
 // Calls returns the calls of a run that have a reply.
-func (q evaluationRepository) Calls(ctx context.Context, id string) (out []learning.EvaluationCall, err error) {
-	calls, err := q.calls().Calls(ctx, run.Ref{Workspace: q.ws, Run: id})
+func (q EvaluationRepository) Calls(ctx context.Context, id string) (out []learning.EvaluationCall, err error) {
+	calls, err := q.transaction().Calls().Calls(ctx, run.Ref{Workspace: q.ws, Run: id})
 	for _, c := range calls {
 		if c.State != run.CallDone {
 			continue
@@ -43,18 +40,18 @@ func (q evaluationRepository) Calls(ctx context.Context, id string) (out []learn
 }
 
 // Spent returns the sums of all calls of the workspace that have a reply.
-func (q evaluationRepository) Spent(ctx context.Context) (learning.EvaluationUsage, error) {
+func (q EvaluationRepository) Spent(ctx context.Context) (learning.EvaluationUsage, error) {
 	row, err := q.q.WorkspaceSpent(ctx, q.ws)
 	return learning.EvaluationUsage{Calls: int(row.Calls), Input: row.InputTokens, Output: row.OutputTokens,
 		CostMicros: row.CostMicros, Unpriced: int(row.Unpriced)}, classify("add up the calls", err)
 }
 
 // Settings reads the settings of the workspace.
-func (q evaluationRepository) Settings(ctx context.Context) (settings.Settings, error) {
-	return q.workspaces().Settings(ctx)
+func (q EvaluationRepository) Settings(ctx context.Context) (settings.Settings, error) {
+	return q.transaction().Workspaces().Settings(ctx)
 }
 
 // SetSettings replaces the settings of the workspace.
-func (q evaluationRepository) SetSettings(ctx context.Context, s settings.Settings) error {
-	return q.workspaces().SetSettings(ctx, s)
+func (q EvaluationRepository) SetSettings(ctx context.Context, s settings.Settings) error {
+	return q.transaction().Workspaces().SetSettings(ctx, s)
 }

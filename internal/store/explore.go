@@ -10,17 +10,16 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/explore"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Explorer returns the store of the read models for people.
-func (s *Store) Explorer() explore.Store { return explorer{s} }
+func (s *Store) Explorer() Explorer { return Explorer{s} }
 
-type explorer struct{ *Store }
+type Explorer struct{ *Store }
 
 // ExploreRuns lists runs with their usage.
-func (s explorer) ExploreRuns(ctx context.Context, ws int64, f readmodel.RunFilter, max int) ([]readmodel.Run, error) {
+func (s Explorer) ExploreRuns(ctx context.Context, ws int64, f readmodel.RunFilter, max int) ([]readmodel.Run, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Run, error) {
 		rows, err := q.q.ExploreRuns(ctx, dbsqlc.ExploreRunsParams{
 			WorkspaceID:  ws,
@@ -57,7 +56,7 @@ func (s explorer) ExploreRuns(ctx context.Context, ws int64, f readmodel.RunFilt
 }
 
 // ExploreParts returns what a run did.
-func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (readmodel.Parts, error) {
+func (s Explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (readmodel.Parts, error) {
 	return inWorkspace(ctx, s.Store, ref.Workspace, func(ctx context.Context, q Tx) (out readmodel.Parts, err error) {
 		if out.Run, err = q.Runs().Run(ctx, ref.Run); err != nil {
 			return out, err
@@ -104,7 +103,7 @@ func (s explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (rea
 const mostChildren = 1000
 
 // ExploreUsage sums the model calls by local day, model and kind of run.
-func (s explorer) ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]readmodel.Usage,
+func (s Explorer) ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]readmodel.Usage,
 	error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Usage, error) {
 		rows, err := q.q.ExploreUsage(ctx, dbsqlc.ExploreUsageParams{WorkspaceID: ws, Zone: zone, Since: since,
@@ -120,7 +119,7 @@ func (s explorer) ExploreUsage(ctx context.Context, ws int64, zone string, since
 }
 
 // ExploreConversations lists conversations. Their counters are not read.
-func (s explorer) ExploreConversations(ctx context.Context, ws int64, f readmodel.ConversationFilter,
+func (s Explorer) ExploreConversations(ctx context.Context, ws int64, f readmodel.ConversationFilter,
 	max int) ([]conversation.View, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]conversation.View, error) {
 		rows, err := q.q.ExploreConversations(ctx, dbsqlc.ExploreConversationsParams{WorkspaceID: ws,
@@ -139,7 +138,7 @@ func (s explorer) ExploreConversations(ctx context.Context, ws int64, f readmode
 }
 
 // ExploreTurns lists turns with what they were shown and what they wrote.
-func (s explorer) ExploreTurns(ctx context.Context, ws int64, name string, from, to, runes int) ([]readmodel.Turn,
+func (s Explorer) ExploreTurns(ctx context.Context, ws int64, name string, from, to, runes int) ([]readmodel.Turn,
 	error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Turn, error) {
 		c, err := q.q.ExploreConversation(ctx, dbsqlc.ExploreConversationParams{WorkspaceID: ws, Name: storable(name)})
@@ -217,7 +216,7 @@ func (q Tx) addViews(ctx context.Context, runs []string, of map[string]*readmode
 }
 
 // ExploreMemories lists memories as they are, or as they were at a time.
-func (s explorer) ExploreMemories(ctx context.Context, ws int64, f readmodel.MemoryFilter, runes,
+func (s Explorer) ExploreMemories(ctx context.Context, ws int64, f readmodel.MemoryFilter, runes,
 	max int) ([]readmodel.Memory, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (out []readmodel.Memory, err error) {
 		if f.AsOf.IsZero() {
@@ -256,7 +255,7 @@ func (s explorer) ExploreMemories(ctx context.Context, ws int64, f readmodel.Mem
 }
 
 // ExploreMemoryViews lists the runs that were shown a memory before a time and a run, the latest first.
-func (s explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, before time.Time, beforeID string,
+func (s Explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, before time.Time, beforeID string,
 	max int) ([]readmodel.MemoryView, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.MemoryView, error) {
 		rows, err := q.q.ExploreMemoryViews(ctx, dbsqlc.ExploreMemoryViewsParams{WorkspaceID: ws, Memory: storable(id),
@@ -271,7 +270,7 @@ func (s explorer) ExploreMemoryViews(ctx context.Context, ws int64, id string, b
 }
 
 // ExploreOutbox lists the tasks of the outbox after a place.
-func (s explorer) ExploreOutbox(ctx context.Context, ws int64, after readmodel.OutboxKey,
+func (s Explorer) ExploreOutbox(ctx context.Context, ws int64, after readmodel.OutboxKey,
 	max int) ([]readmodel.OutboxTask,
 	error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.OutboxTask, error) {
@@ -288,7 +287,7 @@ func (s explorer) ExploreOutbox(ctx context.Context, ws int64, after readmodel.O
 }
 
 // RetryOutbox makes a task due.
-func (s explorer) RetryOutbox(ctx context.Context, ws, id int64) error {
+func (s Explorer) RetryOutbox(ctx context.Context, ws, id int64) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		n, err := q.q.ExploreOutboxRetry(ctx, dbsqlc.ExploreOutboxRetryParams{WorkspaceID: ws, ID: id})
 		if err == nil && n == 0 {
@@ -300,7 +299,7 @@ func (s explorer) RetryOutbox(ctx context.Context, ws, id int64) error {
 }
 
 // ExploreSkillUses lists the uses of a skill before a time and a use, the latest first.
-func (s explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, before time.Time, beforeID string, max int) (
+func (s Explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, before time.Time, beforeID string, max int) (
 	[]readmodel.SkillUse, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.SkillUse, error) {
 		rows, err := q.q.ExploreSkillUses(ctx, dbsqlc.ExploreSkillUsesParams{WorkspaceID: ws, SkillID: skill,
@@ -315,7 +314,7 @@ func (s explorer) ExploreSkillUses(ctx context.Context, ws, skill int64, before 
 }
 
 // ExploreScores returns the scores of the decisions of a bank by local day.
-func (s explorer) ExploreScores(ctx context.Context, ws int64, bank, zone string,
+func (s Explorer) ExploreScores(ctx context.Context, ws int64, bank, zone string,
 	since time.Time) ([]readmodel.DayScore,
 	error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.DayScore, error) {

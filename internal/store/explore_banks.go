@@ -20,7 +20,7 @@ func gateOf(c *learning.Comparison) *readmodel.Gate {
 }
 
 // ExploreRounds lists the rounds of a bank before a number, the latest first.
-func (s explorer) ExploreRounds(ctx context.Context, ws int64, bank string, before int64, max int) ([]readmodel.Round,
+func (s Explorer) ExploreRounds(ctx context.Context, ws int64, bank string, before int64, max int) ([]readmodel.Round,
 	error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Round, error) {
 		rows, err := q.q.ExploreRounds(ctx, dbsqlc.ExploreRoundsParams{WorkspaceID: ws, Bank: storable(bank),
@@ -46,7 +46,7 @@ func (s explorer) ExploreRounds(ctx context.Context, ws int64, bank string, befo
 }
 
 // ExploreTrainings lists the trainings of a bank before a position, the latest first.
-func (s explorer) ExploreTrainings(ctx context.Context, ws int64, bank string, before time.Time, beforeID string,
+func (s Explorer) ExploreTrainings(ctx context.Context, ws int64, bank string, before time.Time, beforeID string,
 	max int) ([]readmodel.Training, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Training, error) {
 		rows, err := q.q.ExploreTrainings(ctx, dbsqlc.ExploreTrainingsParams{WorkspaceID: ws, Bank: storable(bank),
@@ -69,7 +69,7 @@ func (s explorer) ExploreTrainings(ctx context.Context, ws int64, bank string, b
 }
 
 // ExploreCases lists the hard cases of a bank before an ID, the latest first.
-func (s explorer) ExploreCases(ctx context.Context, ws int64, bank, state string, before int64, runes,
+func (s Explorer) ExploreCases(ctx context.Context, ws int64, bank, state string, before int64, runes,
 	max int) ([]readmodel.Case, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.Case, error) {
 		rows, err := q.q.ExploreCases(

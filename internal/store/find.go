@@ -15,7 +15,7 @@ import (
 
 // Read calls read in one transaction on the index of a workspace. Its plans do not depend on statistics of the
 // workspace, which a new one does not have.
-func (s searchIndex) Read(ctx context.Context, ws int64, read func(context.Context, index.Reader) error) error {
+func (s SearchIndex) Read(ctx context.Context, ws int64, read func(context.Context, index.Reader) error) error {
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return read(ctx, indexReader{q}) })
 }
 

@@ -7,21 +7,20 @@ import (
 	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/health"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Health returns the store of the reasons why something does not work.
-func (s *Store) Health() health.Store { return healthStore{s} }
+func (s *Store) Health() Health { return Health{s} }
 
-type healthStore struct{ *Store }
+type Health struct{ *Store }
 
-func (s healthStore) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
+func (s Health) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
 	return s.Workspaces().Settings(ctx, ws)
 }
 
 // HealthFacts returns what is wrong in a workspace.
-func (s healthStore) HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]readmodel.HealthFact,
+func (s Health) HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]readmodel.HealthFact,
 	error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]readmodel.HealthFact, error) {
 		rows, err := q.q.HealthFacts(ctx, dbsqlc.HealthFactsParams{WorkspaceID: ws, EmbedPatience: patience,
@@ -37,7 +36,7 @@ func (s healthStore) HealthFacts(ctx context.Context, ws int64, patience time.Du
 }
 
 // WorkerBeats returns when a worker of each queue was alive last.
-func (s healthStore) WorkerBeats(ctx context.Context, live time.Duration) (out []readmodel.WorkerBeat, err error) {
+func (s Health) WorkerBeats(ctx context.Context, live time.Duration) (out []readmodel.WorkerBeat, err error) {
 	err = s.asApp(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.WorkerBeats(ctx, live)
 		for _, r := range rows {

@@ -12,7 +12,7 @@ import (
 // putImported stores an imported conversation. A conversation of the same session whose messages are its first ones
 // gets the others. If a longer version is stored, nothing changes. Otherwise, for example after a session file was
 // rewritten, it is a conversation of its own.
-func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conversation) (at conversation.ImportPlace,
+func (q TranscriptRepository) putImported(ctx context.Context, c transcript.Conversation) (at conversation.ImportPlace,
 	err error) {
 	key, ok := c.SessionKey()
 	if !ok {
@@ -60,7 +60,7 @@ func (q transcriptRepository) putImported(ctx context.Context, c transcript.Conv
 }
 
 // extend adds the messages that a conversation does not have.
-func (q transcriptRepository) extend(ctx context.Context, id int64, stored int, all []transcript.Message) error {
+func (q TranscriptRepository) extend(ctx context.Context, id int64, stored int, all []transcript.Message) error {
 	added := slices.Clone(all[stored:])
 	if err := q.putMessagesFrom(ctx, id, stored, added); err != nil {
 		return err

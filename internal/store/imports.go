@@ -14,19 +14,18 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/intake"
 	"cairn/internal/store/dbsqlc"
 )
 
-// importStore implements the store of the service intake.
-type importStore struct{ *Store }
+// Imports implements the store of the service intake.
+type Imports struct{ *Store }
 
 // Imports returns the store of the service intake.
-func (s *Store) Imports() intake.Store { return importStore{s} }
+func (s *Store) Imports() Imports { return Imports{s} }
 
 // PutImports stores files that are to be imported, and returns their IDs. A file that the workspace has already keeps
 // its ID. The relay stores their conversations after a time.
-func (s importStore) PutImports(ctx context.Context, ws int64, files []conversation.NewImport, after time.Duration) (
+func (s Imports) PutImports(ctx context.Context, ws int64, files []conversation.NewImport, after time.Duration) (
 	ids []int64, made []bool, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		ids, made = nil, nil
@@ -63,11 +62,11 @@ func (q Tx) putImport(ctx context.Context, f conversation.NewImport, after time.
 	if err := q.Outbox().Enqueue(ctx, outbox.StoreImport, key, after); err != nil {
 		return 0, false, err
 	}
-	return id, true, q.operations().Record(ctx, audit.SessionsImport, key)
+	return id, true, q.transaction().Operations().Record(ctx, audit.SessionsImport, key)
 }
 
 // Import returns an import with its file.
-func (s importStore) Import(ctx context.Context, ws, id int64) (out conversation.StoredImport, err error) {
+func (s Imports) Import(ctx context.Context, ws, id int64) (out conversation.StoredImport, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.ImportFile(ctx, dbsqlc.ImportFileParams{WorkspaceID: q.ws, ID: id})
 		if isNoRows(err) {
@@ -87,10 +86,10 @@ func noImport(id int64) error {
 
 // PutConversation stores conversation number n of the latest reading. Ok is false if another process has stored it, or
 // the file was erased.
-func (s importStore) PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (
+func (s Imports) PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (
 	ok bool, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		at, err := q.transcripts().putImported(ctx, c)
+		at, err := q.transaction().Transcripts().putImported(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -113,7 +112,7 @@ func (s importStore) PutConversation(ctx context.Context, ws, id int64, n int, c
 }
 
 // Place stores a conversation of a file, and returns where it is. It is false if the file was erased.
-func (s importStore) Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at conversation.ImportPlace,
+func (s Imports) Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at conversation.ImportPlace,
 	ok bool,
 	err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
@@ -124,7 +123,7 @@ func (s importStore) Place(ctx context.Context, ws, id int64, c transcript.Conve
 			return classify("lock an import", err)
 		}
 		ok = true
-		at, err = q.transcripts().putImported(ctx, c)
+		at, err = q.transaction().Transcripts().putImported(ctx, c)
 		return err
 	})
 	return at, ok, err
@@ -134,7 +133,7 @@ func (s importStore) Place(ctx context.Context, ws, id int64, c transcript.Conve
 var errStored = errors.New("the conversation is stored already")
 
 // Reparse lets the conversations of a file be stored again, from a new reading.
-func (s importStore) Reparse(
+func (s Imports) Reparse(
 	ctx context.Context,
 	ws, id int64,
 	report transcript.ImportReport,
@@ -157,7 +156,7 @@ func (s importStore) Reparse(
 }
 
 // Page returns the latest imports before an ID, 0 for all.
-func (s importStore) Page(ctx context.Context, ws, id, before int64, max int) (out []conversation.Import, err error) {
+func (s Imports) Page(ctx context.Context, ws, id, before int64, max int) (out []conversation.Import, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.ImportsPage(ctx, dbsqlc.ImportsPageParams{WorkspaceID: q.ws, ID: id, Before: before,
 			MaxRows: int32(max)})

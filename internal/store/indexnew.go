@@ -15,7 +15,7 @@ import (
 // IndexNew indexes new active documents in three statements and returns their IDs in order. As in
 // IndexAll, the shared counts are updated first, the workspace's before the terms', so that writers
 // cannot deadlock.
-func (q documentRepository) IndexNew(ctx context.Context, docs []index.Doc) ([]int64, error) {
+func (q DocumentRepository) IndexNew(ctx context.Context, docs []index.Doc) ([]int64, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -27,7 +27,7 @@ func (q documentRepository) IndexNew(ctx context.Context, docs []index.Doc) ([]i
 }
 
 // putNew inserts documents that have been counted and returns their IDs in order.
-func (q documentRepository) putNew(ctx context.Context, p dbsqlc.DocsPutParams) ([]int64, error) {
+func (q DocumentRepository) putNew(ctx context.Context, p dbsqlc.DocsPutParams) ([]int64, error) {
 	ids, err := q.q.DocsPut(ctx, p)
 	if err == nil && len(ids) != len(p.Kinds) {
 		err = fmt.Errorf("%d of %d documents indexed", len(ids), len(p.Kinds))
@@ -36,7 +36,7 @@ func (q documentRepository) putNew(ctx context.Context, p dbsqlc.DocsPutParams) 
 }
 
 // indexEmbedded is IndexNew that also stores the documents' vectors, in the same statement.
-func (q documentRepository) indexEmbedded(ctx context.Context, docs []index.Doc, space int16,
+func (q DocumentRepository) indexEmbedded(ctx context.Context, docs []index.Doc, space int16,
 	vectors [][]float32) error {
 	if len(docs) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (q documentRepository) indexEmbedded(ctx context.Context, docs []index.Doc,
 }
 
 // newDocs counts documents and returns the parameters that insert them.
-func (q documentRepository) newDocs(ctx context.Context, docs []index.Doc) (dbsqlc.DocsPutParams, error) {
+func (q DocumentRepository) newDocs(ctx context.Context, docs []index.Doc) (dbsqlc.DocsPutParams, error) {
 	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
 	for _, d := range docs {
 		addDoc(&p, q.ws, d)
@@ -86,14 +86,14 @@ func addDoc(p *dbsqlc.DocsPutParams, ws int64, d index.Doc) {
 }
 
 // PutEmbeddings stores the vectors of documents.
-func (q documentRepository) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
+func (q DocumentRepository) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
 	return classify("store the vectors", q.q.EmbeddingsPut(ctx,
 		dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)}))
 }
 
 // Unembedded returns up to n active documents with a number above after that have no vector in a
 // space, with their texts, for measurements.
-func (q documentRepository) Unembedded(ctx context.Context, space int16, after int64, n int) (docs []int64,
+func (q DocumentRepository) Unembedded(ctx context.Context, space int16, after int64, n int) (docs []int64,
 	texts []string, err error) {
 	rows, err := q.q.DocsToEmbed(ctx,
 		dbsqlc.DocsToEmbedParams{WorkspaceID: q.ws, Space: space, After: after, MaxRows: int32(n)})

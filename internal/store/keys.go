@@ -9,23 +9,22 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/apikey"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutKey stores the hash of a new key, and fills in k's ID and time.
-func (q keyRepository) PutKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
+func (q KeyRepository) PutKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
 		Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
 	if err != nil {
 		return k, classify("store the key", err)
 	}
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
-	return k, q.operations().Record(ctx, audit.KeyCreate, fmt.Sprintf("key %d", k.ID))
+	return k, q.transaction().Operations().Record(ctx, audit.KeyCreate, fmt.Sprintf("key %d", k.ID))
 }
 
 // RotateKey stores the hash of a key that replaces an active one, and returns it.
-func (q keyRepository) RotateKey(ctx context.Context, r access.KeyRotation) (access.Key, error) {
+func (q KeyRepository) RotateKey(ctx context.Context, r access.KeyRotation) (access.Key, error) {
 	row, err := q.q.KeyRotate(ctx, dbsqlc.KeyRotateParams{WorkspaceID: q.ws, ID: r.Old, Overlap: r.Overlap,
 		Hash: r.Hash[:], Hint: r.Hint, ExpiresAt: r.ExpiresAt})
 	if isNoRows(err) {
@@ -36,7 +35,7 @@ func (q keyRepository) RotateKey(ctx context.Context, r access.KeyRotation) (acc
 	}
 	return access.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
 			ExpiresAt: row.ExpiresAt},
-		q.operations().Record(ctx, audit.KeyRotate, fmt.Sprintf("key %d, replaced by key %d", r.Old, row.ID))
+		q.transaction().Operations().Record(ctx, audit.KeyRotate, fmt.Sprintf("key %d, replaced by key %d", r.Old, row.ID))
 }
 
 func noActiveKey(id int64) error {
@@ -45,7 +44,7 @@ func noActiveKey(id int64) error {
 }
 
 // Keys lists the keys of the workspace in order of creation, including revoked ones.
-func (q keyRepository) Keys(ctx context.Context) ([]access.Key, error) {
+func (q KeyRepository) Keys(ctx context.Context) ([]access.Key, error) {
 	rows, err := q.q.KeysList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the keys", err)
@@ -59,7 +58,7 @@ func (q keyRepository) Keys(ctx context.Context) ([]access.Key, error) {
 }
 
 // RevokeKey revokes a key. An unknown or already revoked key is NotFound.
-func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
+func (q KeyRepository) RevokeKey(ctx context.Context, id int64) error {
 	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && n == 0 {
 		return noActiveKey(id)
@@ -67,7 +66,7 @@ func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	if err != nil {
 		return classify("revoke the key", err)
 	}
-	return q.operations().Record(ctx, audit.KeyRevoke, fmt.Sprintf("key %d", id))
+	return q.transaction().Operations().Record(ctx, audit.KeyRevoke, fmt.Sprintf("key %d", id))
 }
 
 // principal returns the principal of a key. An unknown, revoked or expired key, or a key of a
@@ -93,12 +92,12 @@ func usageOf(seconds float64, idle bool) access.KeyUsage {
 }
 
 // OperatorKeys returns the store of operator keys.
-func (s *Store) OperatorKeys() apikey.OperatorStore { return operatorKeys{s} }
+func (s *Store) OperatorKeys() OperatorKeys { return OperatorKeys{s} }
 
-type operatorKeys struct{ *Store }
+type OperatorKeys struct{ *Store }
 
 // PutOperatorKey stores the hash of a new key, and fills in k's ID and time.
-func (s operatorKeys) PutOperatorKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
+func (s OperatorKeys) PutOperatorKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		row, err := q.OperatorKeyInsert(ctx, dbsqlc.OperatorKeyInsertParams{Name: storable(k.Name), Hash: hash[:],
 			Hint: k.Hint, Scopes: texts(k.Scopes), ExpiresAt: k.ExpiresAt})
@@ -112,7 +111,7 @@ func (s operatorKeys) PutOperatorKey(ctx context.Context, k access.Key, hash acc
 }
 
 // OperatorKeys lists the keys in order of creation, including revoked ones.
-func (s operatorKeys) OperatorKeys(ctx context.Context) (out []access.Key, err error) {
+func (s OperatorKeys) OperatorKeys(ctx context.Context) (out []access.Key, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.OperatorKeysList(ctx)
 		for _, r := range rows {
@@ -124,7 +123,7 @@ func (s operatorKeys) OperatorKeys(ctx context.Context) (out []access.Key, err e
 }
 
 // RevokeOperatorKey revokes a key. An unknown or already revoked key is NotFound.
-func (s operatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
+func (s OperatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		n, err := q.OperatorKeyRevoke(ctx, id)
 		if err == nil && n == 0 {
@@ -139,7 +138,7 @@ func (s operatorKeys) RevokeOperatorKey(ctx context.Context, id int64) error {
 }
 
 // Operator returns the holder of a key. An unknown, revoked or expired key is NotFound.
-func (s operatorKeys) Operator(ctx context.Context, hash access.KeyHash) (o access.Operator, u access.KeyUsage,
+func (s OperatorKeys) Operator(ctx context.Context, hash access.KeyHash) (o access.Operator, u access.KeyUsage,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.OperatorKeyResolve(ctx, hash[:])
@@ -154,17 +153,14 @@ func (s operatorKeys) Operator(ctx context.Context, hash access.KeyHash) (o acce
 }
 
 // UseOperatorKey records the use of a key.
-func (s operatorKeys) UseOperatorKey(ctx context.Context, id int64) error {
+func (s OperatorKeys) UseOperatorKey(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("record the use of the operator key", q.OperatorKeyUsed(ctx, id))
 	})
 }
 
-// GatewayKeys returns the store of the keys of gateways.
-func (s *Store) GatewayKeys() apikey.GatewayStore { return operatorKeys{s} }
-
 // PutGatewayKey stores the hash of a new key with its account, and fills in k's ID and time.
-func (s operatorKeys) PutGatewayKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
+func (s OperatorKeys) PutGatewayKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error) {
 	err := s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if err := q.AccountAdd(ctx, dbsqlc.AccountAddParams{Name: k.Account, Platform: "api"}); err != nil {
 			return classify("store the account", err)
@@ -181,7 +177,7 @@ func (s operatorKeys) PutGatewayKey(ctx context.Context, k access.Key, hash acce
 }
 
 // GatewayHolder returns the holder of a key and the user with an ID.
-func (s operatorKeys) GatewayHolder(ctx context.Context, hash access.KeyHash, person string) (h access.GatewayHolder,
+func (s OperatorKeys) GatewayHolder(ctx context.Context, hash access.KeyHash, person string) (h access.GatewayHolder,
 	u access.KeyUsage, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.GatewayKeyResolve(ctx, dbsqlc.GatewayKeyResolveParams{Hash: hash[:], Person: storable(person)})

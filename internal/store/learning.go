@@ -8,7 +8,7 @@ import (
 )
 
 // PutOutcomes stores a score of decisions.
-func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o learning.Outcome) error {
+func (q OutcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o learning.Outcome) error {
 	if len(decisions) == 0 {
 		return nil
 	}
@@ -18,13 +18,13 @@ func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, 
 }
 
 // DropOutcomes deletes the outcomes of an operation.
-func (q outcomeRepository) DropOutcomes(ctx context.Context, op string, decisions []string) error {
+func (q OutcomeRepository) DropOutcomes(ctx context.Context, op string, decisions []string) error {
 	return classify("delete the outcomes", q.q.OutcomesDrop(ctx,
 		dbsqlc.OutcomesDropParams{WorkspaceID: q.ws, OpID: op, Decisions: texts(decisions)}))
 }
 
 // Outcomes returns the outcomes of decisions, by operation and decision.
-func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]learning.Outcome, error) {
+func (q OutcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]learning.Outcome, error) {
 	rows, err := q.q.OutcomesOf(ctx, dbsqlc.OutcomesOfParams{WorkspaceID: q.ws, Ids: texts(decisions)})
 	out := make([]learning.Outcome, len(rows))
 	for i, r := range rows {
@@ -34,32 +34,32 @@ func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]
 }
 
 // Learnable returns the decisions that an update may learn from.
-func (q outcomeRepository) Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error) {
+func (q OutcomeRepository) Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error) {
 	ids, err := q.q.DecisionsLearnable(ctx,
 		dbsqlc.DecisionsLearnableParams{WorkspaceID: q.ws, BankID: bank, Oldest: int32(oldest), MaxRows: int32(most)})
 	return ids, classify("find the decisions to learn from", err)
 }
 
 // Claim assigns decisions to an update.
-func (q outcomeRepository) Claim(ctx context.Context, run string, decisions []string) error {
+func (q OutcomeRepository) Claim(ctx context.Context, run string, decisions []string) error {
 	_, err := q.q.DecisionsClaim(ctx, dbsqlc.DecisionsClaimParams{RunID: &run, WorkspaceID: q.ws,
 		Ids: texts(decisions)})
 	return classify("claim the decisions", err)
 }
 
 // LockExploration serializes exploration in the workspace.
-func (q outcomeRepository) LockExploration(ctx context.Context) error {
+func (q OutcomeRepository) LockExploration(ctx context.Context) error {
 	return classify("lock the exploration", q.q.ExplorationLock(ctx, q.ws))
 }
 
 // Explored returns the number of sampled decisions in the last 24 hours.
-func (q outcomeRepository) Explored(ctx context.Context) (int, error) {
+func (q OutcomeRepository) Explored(ctx context.Context) (int, error) {
 	n, err := q.q.ExploredLately(ctx, q.ws)
 	return int(n), classify("count the sampled decisions", err)
 }
 
 // RecentSkills returns the memory skills that versions of a bank introduced, the latest first.
-func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []learning.RecentSkills,
+func (q OutcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []learning.RecentSkills,
 	err error) {
 	rows, err := q.q.VersionNewcomers(ctx,
 		dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})

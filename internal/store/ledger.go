@@ -13,11 +13,8 @@ import (
 	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/ledger"
 	"cairn/internal/store/dbsqlc"
 )
-
-var _ ledger.Store = (*Store)(nil)
 
 // BeginCall is AdmitCall in its own transaction.
 func (s *Store) BeginCall(ctx context.Context, w modelcall.Request) (t modelcall.Admission, err error) {
@@ -30,7 +27,7 @@ func (s *Store) BeginCall(ctx context.Context, w modelcall.Request) (t modelcall
 
 // AdmitCall decides whether w may be sent. It locks the run's row, so that two calls cannot both
 // use the last free slot. The batch saves two round trips for each model call.
-func (q callRepository) AdmitCall(ctx context.Context, w modelcall.Request) (t modelcall.Admission, err error) {
+func (q CallRepository) AdmitCall(ctx context.Context, w modelcall.Request) (t modelcall.Admission, err error) {
 	var (
 		b      pgx.Batch
 		locked []runLocked
@@ -99,7 +96,7 @@ func replyOf(r dbsqlc.CallGetRow) (llm.Reply, error) {
 // takeOver takes over the lease of a call and returns its stored request. If a part of that was erased,
 // the request of the caller replaces it. If a limit of the day has no room, it changes nothing and
 // returns the limit.
-func (q callRepository) takeOver(ctx context.Context, w modelcall.Request, stored dbsqlc.CallGetRow, limits dayLimits,
+func (q CallRepository) takeOver(ctx context.Context, w modelcall.Request, stored dbsqlc.CallGetRow, limits dayLimits,
 	tokens, micros int64) (over string, p llm.PreparedRequest, err error) {
 	if limits.any() {
 		over, err = q.q.CallReserve(ctx, dbsqlc.CallReserveParams{Tokens: tokens, MaxTokens: limits.tokens,
@@ -124,7 +121,7 @@ func (q callRepository) takeOver(ctx context.Context, w modelcall.Request, store
 	return "", p, nil
 }
 
-func (q callRepository) replaceRequest(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest,
+func (q CallRepository) replaceRequest(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest,
 	sha [sha256.Size]byte) error {
 	n, err := q.q.CallReplaceRequest(ctx, dbsqlc.CallReplaceRequestParams{Request: []string{string(p.Body)},
 		RequestSha: sha[:], WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
@@ -153,7 +150,7 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 
 // StoreReply stores a reply in the transaction. If another reply is already stored, it fails with
 // modelcall.ErrReplyExists.
-func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
+func (q CallRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
 	stored, calls, err := storableReply(r)
 	if err != nil {
 		return stored, err
@@ -165,7 +162,7 @@ func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Rep
 	return stored, classify("store the reply", err)
 }
 
-func (q callRepository) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
+func (q CallRepository) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
 	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish,
 		ReplyModel:  r.Model,
 		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated,
@@ -231,7 +228,7 @@ func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, f mod
 }
 
 // Calls lists a run's ledger in the order of the first attempts.
-func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
+func (q CallRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
 	rows, err := q.q.CallsOfRun(ctx, dbsqlc.CallsOfRunParams{WorkspaceID: q.ws, RunID: ref.Run})
 	if err != nil {
 		return nil, classify("list the calls", err)
@@ -251,7 +248,7 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 }
 
 // Exchanges lists the calls of a run, or of one of its steps, with their requests and replies.
-func (q callRepository) Exchanges(ctx context.Context, ref run.Ref, step string) (out []readmodel.StoredExchange,
+func (q CallRepository) Exchanges(ctx context.Context, ref run.Ref, step string) (out []readmodel.StoredExchange,
 	err error) {
 	rows, err := q.q.CallExchanges(ctx, dbsqlc.CallExchangesParams{WorkspaceID: q.ws, RunID: ref.Run, Step: step})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // insertCall stores the request of a call. In a conversation, the parts that its requests repeat are
 // stored once, and shared parts once in the workspace. If a limit of the day has no room, insertCall
 // returns the limit and stores no call. That is its last statement, because it locks the sums of the day.
-func (q callRepository) insertCall(ctx context.Context, w modelcall.Request, conversation *int64,
+func (q CallRepository) insertCall(ctx context.Context, w modelcall.Request, conversation *int64,
 	limits dayLimits) (over string, err error) {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {

@@ -11,29 +11,17 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/library"
 	"cairn/internal/store/dbsqlc"
 )
 
-// libraryStore implements the store of the service library.
-type libraryStore struct{ *Store }
-
-// Library returns the store of the service library.
-func (s *Store) Library() library.Store { return libraryStore{s} }
-
-// WithLibrary runs fn in a transaction that has entered ws.
-func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, library.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, libraryTx(q)) })
-}
-
 // LockSkills serializes creations and updates of skills in the workspace. Names, near duplicates
 // and term counts are thus checked on rows that do not change.
-func (q skillRepository) LockSkills(ctx context.Context) error {
+func (q SkillRepository) LockSkills(ctx context.Context) error {
 	return classify("lock the skills", q.q.SkillsLock(ctx, q.ws))
 }
 
 // Versions lists the versions of a skill, the latest first.
-func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]skill.VersionInfo, error) {
+func (q SkillRepository) Versions(ctx context.Context, id int64, max int) ([]skill.VersionInfo, error) {
 	rows, err := q.q.VersionsList(ctx, dbsqlc.VersionsListParams{WorkspaceID: q.ws, SkillID: id, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the versions", err)
@@ -55,24 +43,24 @@ func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]ski
 }
 
 // SetStatus changes the status of a skill and of its search document.
-func (q skillRepository) SetStatus(ctx context.Context, id int64, was, status skill.Status) error {
+func (q SkillRepository) SetStatus(ctx context.Context, id int64, was, status skill.Status) error {
 	n, err := q.q.SkillStatusSet(ctx, dbsqlc.SkillStatusSetParams{Status: string(status), WorkspaceID: q.ws, ID: id,
 		Was: string(was)})
 	if err := oneRow("set the status", n, err); err != nil {
 		return err
 	}
-	return q.deletedSkills().setDocStatus(ctx, id, string(status))
+	return q.transaction().DeletedSkills().setDocStatus(ctx, id, string(status))
 }
 
 // SetPinned pins a skill or unpins it.
-func (q skillRepository) SetPinned(ctx context.Context, id int64, pinned bool) error {
+func (q SkillRepository) SetPinned(ctx context.Context, id int64, pinned bool) error {
 	n, err := q.q.SkillPinSet(ctx, dbsqlc.SkillPinSetParams{Pinned: pinned, WorkspaceID: q.ws, ID: id})
 	return oneRow("pin the skill", n, err)
 }
 
 // PublishPackage makes an uploaded package live. If the package was collected meanwhile, it fails
 // with VersionConflict and must be uploaded again.
-func (q packageRepository) PublishPackage(ctx context.Context, sha [32]byte) error {
+func (q PackageRepository) PublishPackage(ctx context.Context, sha [32]byte) error {
 	n, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: sha[:]})
 	if err == nil && n != 1 {
 		return fault.New(fault.VersionConflict, "the package was deleted", "upload the package again")
@@ -81,7 +69,7 @@ func (q packageRepository) PublishPackage(ctx context.Context, sha [32]byte) err
 }
 
 // CreateSkill creates a skill with its first version and returns its ID.
-func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d index.Doc,
+func (q SkillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d index.Doc,
 	vector []float32, space int16) (int64, error) {
 	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category,
 		Status: string(status), Origin: v.Origin,
@@ -98,13 +86,13 @@ func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, statu
 	}
 	if status == skill.Active && len(vector) > 0 {
 		d.Owner = id
-		return id, q.documents().indexEmbedded(ctx, []index.Doc{d}, space, [][]float32{vector})
+		return id, q.transaction().Documents().indexEmbedded(ctx, []index.Doc{d}, space, [][]float32{vector})
 	}
 	return id, q.indexSkill(ctx, id, d, vector, space)
 }
 
 // AdvanceSkill adds v as the version after base, which must be the head.
-func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d index.Doc,
+func (q SkillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d index.Doc,
 	vector []float32, space int16) (int, error) {
 	number := base + 1
 	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category,
@@ -127,7 +115,7 @@ func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v
 
 // PruneVersions deletes all versions of a skill except the newest keep and those still in use. The
 // collector deletes packages that no version refers to any more. If keep is 0, nothing is deleted.
-func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) error {
+func (q SkillRepository) PruneVersions(ctx context.Context, id int64, keep int) error {
 	if keep == 0 {
 		return nil
 	}
@@ -141,7 +129,7 @@ func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) 
 }
 
 // PutPending stores a pending change.
-func (q pendingSkillRepository) PutPending(ctx context.Context, p skill.Pending) (int64, error) {
+func (q PendingSkillRepository) PutPending(ctx context.Context, p skill.Pending) (int64, error) {
 	raw, err := encode("the pending version", p.Version)
 	if err != nil {
 		return 0, err
@@ -171,7 +159,7 @@ func changeOp(v skill.Version) string {
 }
 
 // Pending reads and locks a pending change, or one whose approval failed.
-func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (skill.Pending, error) {
+func (q PendingSkillRepository) Pending(ctx context.Context, id int64) (skill.Pending, error) {
 	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && r.Expired && r.State != "approved" && r.State != "rejected" {
 		return skill.Pending{}, fault.New(fault.NotFound,
@@ -192,7 +180,7 @@ func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (skill.Pe
 }
 
 // PendingList lists the pending changes, the oldest first, followed by the expired ones.
-func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]skill.Pending, error) {
+func (q PendingSkillRepository) PendingList(ctx context.Context, max int) ([]skill.Pending, error) {
 	expired, err := q.q.PendingExpire(ctx, q.ws)
 	if err != nil {
 		return nil, classify("expire pending changes", err)
@@ -232,7 +220,7 @@ func pendingOf(r dbsqlc.PendingListRow) (skill.Pending, error) {
 }
 
 // Canary returns the update of the version in force that is shown in a part of the conversations.
-func (q pendingSkillRepository) Canary(ctx context.Context, id int64) (p skill.Pending, found bool, err error) {
+func (q PendingSkillRepository) Canary(ctx context.Context, id int64) (p skill.Pending, found bool, err error) {
 	r, err := q.q.PendingCanary(ctx, dbsqlc.PendingCanaryParams{WorkspaceID: q.ws, SkillID: id})
 	if isNoRows(err) {
 		return p, false, nil
@@ -248,14 +236,14 @@ func (q pendingSkillRepository) Canary(ctx context.Context, id int64) (p skill.P
 }
 
 // EndCanary shows a change in no further conversation. It still waits for a decision.
-func (q pendingSkillRepository) EndCanary(ctx context.Context, id int64) error {
+func (q PendingSkillRepository) EndCanary(ctx context.Context, id int64) error {
 	return classify("end the canary", q.q.PendingCanaryEnd(ctx,
 		dbsqlc.PendingCanaryEndParams{WorkspaceID: q.ws, ID: id}))
 }
 
 // Decide ends a pending change. The package of a rejected change is released for collection, unless
 // a version refers to it.
-func (q pendingSkillRepository) Decide(ctx context.Context, id int64, state string) error {
+func (q PendingSkillRepository) Decide(ctx context.Context, id int64, state string) error {
 	n, err := q.q.PendingDecide(ctx, dbsqlc.PendingDecideParams{State: state, WorkspaceID: q.ws, ID: id})
 	if err := oneRow("decide the pending change", n, err); err != nil {
 		return err

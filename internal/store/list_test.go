@@ -28,7 +28,7 @@ select $1, id, 1, 0, $3, $5, '', 'en', sha256('x'), sha256('p'), 'distill' from 
 // pages returns the names on each page of a list. between is called after each page.
 func (b *bundle) pages(f library.Filter, between func()) (out [][]string) {
 	b.t.Helper()
-	l := &library.Library{Ports: library.Ports{Store: b.Library()}}
+	l := &library.Library{Ports: library.Ports{Store: b.Store}}
 	for range 20 {
 		page, err := l.List(b.t.Context(), b.a.ID, f)
 		testkit.Must(b.t, err)
@@ -101,7 +101,7 @@ func TestAListIsFilteredBeforeItIsCut(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", c.filter, got, c.want)
 		}
 	}
-	l := &library.Library{Ports: library.Ports{Store: b.Library()}}
+	l := &library.Library{Ports: library.Ports{Store: b.Store}}
 	for _, f := range []library.Filter{{Limit: -1}, {Limit: library.MostListed + 1}, {Cursor: "x"}, {Cursor: "bm8"},
 		{Cursor: "e30"}, {Cursor: "eyJuIjoiXHUwMDAwIn0"}} {
 		if _, err := l.List(t.Context(), b.a.ID, f); fault.CodeOf(err) != fault.InvalidArgument {

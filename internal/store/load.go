@@ -13,7 +13,7 @@ import (
 
 // LoadTargets creates targets as they were dumped and returns their number. Existing ones stay
 // unchanged.
-func (q loadRepository) LoadTargets(ctx context.Context, all []dumpfile.Target) (int, error) {
+func (q LoadRepository) LoadTargets(ctx context.Context, all []dumpfile.Target) (int, error) {
 	if len(all) == 0 {
 		return 0, nil
 	}
@@ -31,14 +31,14 @@ func (q loadRepository) LoadTargets(ctx context.Context, all []dumpfile.Target) 
 }
 
 // LoadConversation creates a conversation, or finds it.
-func (q loadRepository) LoadConversation(ctx context.Context, c dumpfile.Conversation) (int64, int, error) {
+func (q LoadRepository) LoadConversation(ctx context.Context, c dumpfile.Conversation) (int64, int, error) {
 	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID),
 		Channel: c.Channel, Title: storable(c.Title), Reward: c.Reward})
 	return row.ID, int(row.NextSeq), classify("load the conversation", err)
 }
 
 // FindConversations returns the IDs of conversations by their names.
-func (q loadRepository) FindConversations(ctx context.Context, names []string) (map[string]int64, error) {
+func (q LoadRepository) FindConversations(ctx context.Context, names []string) (map[string]int64, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (q loadRepository) FindConversations(ctx context.Context, names []string) (
 
 // LoadHistory stores a session under its dumped ID, or under a new one if another session has that
 // ID. Its chunks can be found by words at once, and by vector later.
-func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk,
+func (q LoadRepository) LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk,
 	op string) error {
 	p := dbsqlc.HistoryLoadParams{WorkspaceID: q.ws, ID: id, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
 		FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
@@ -88,7 +88,7 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 }
 
 // KnownMemories returns which IDs exist.
-func (q loadRepository) KnownMemories(ctx context.Context, ids []string) (map[string]bool, error) {
+func (q LoadRepository) KnownMemories(ctx context.Context, ids []string) (map[string]bool, error) {
 	rows, err := q.q.MemoriesKnown(ctx, dbsqlc.MemoriesKnownParams{WorkspaceID: q.ws, ExternalIds: texts(ids)})
 	out := map[string]bool{}
 	for _, id := range rows {
@@ -98,7 +98,7 @@ func (q loadRepository) KnownMemories(ctx context.Context, ids []string) (map[st
 }
 
 // LoadMemories creates entries as they were dumped, with their revisions and sessions.
-func (q loadRepository) LoadMemories(ctx context.Context, all []*dumpfile.LoadedMemory, op string) error {
+func (q LoadRepository) LoadMemories(ctx context.Context, all []*dumpfile.LoadedMemory, op string) error {
 	rows := memoryRows{dbsqlc.MemoriesPutParams{WorkspaceID: q.ws, OpID: op, Kept: true}}
 	byID := map[string]*dumpfile.LoadedMemory{}
 	for _, m := range all {
@@ -131,11 +131,11 @@ func (q loadRepository) LoadMemories(ctx context.Context, all []*dumpfile.Loaded
 	if err := q.q.RevisionsPut(ctx, revisions.RevisionsPutParams); err != nil {
 		return classify("load the revisions", err)
 	}
-	return q.longTerm().Refer(ctx, refs, "")
+	return q.transaction().LongTerm().Refer(ctx, refs, "")
 }
 
 // IndexLoaded indexes new entries for search.
-func (q loadRepository) IndexLoaded(ctx context.Context, all []dumpfile.IndexedEntry, space int16) error {
+func (q LoadRepository) IndexLoaded(ctx context.Context, all []dumpfile.IndexedEntry, space int16) error {
 	docs, vectors := make([]index.Doc, len(all)), make([][]float32, len(all))
 	for i, one := range all {
 		docs[i], vectors[i] = longTermDoc(one.Entry), one.Vector
@@ -144,19 +144,19 @@ func (q loadRepository) IndexLoaded(ctx context.Context, all []dumpfile.IndexedE
 }
 
 // indexNew indexes new documents. Those without a vector get it in the background.
-func (q loadRepository) indexNew(ctx context.Context, docs []index.Doc, vectors [][]float32, space int16) error {
+func (q LoadRepository) indexNew(ctx context.Context, docs []index.Doc, vectors [][]float32, space int16) error {
 	if len(docs) == 0 {
 		return nil
 	}
 	for i := range docs {
 		docs[i].New = true
 	}
-	return q.documents().indexWithVectors(ctx, docs, vectors, space)
+	return q.transaction().Documents().indexWithVectors(ctx, docs, vectors, space)
 }
 
 // HasDocuments reports whether the workspace has an identity, or a soul.
-func (q loadRepository) HasDocuments(ctx context.Context, kind string) (bool, error) {
-	c, err := q.dump().Counts(ctx)
+func (q LoadRepository) HasDocuments(ctx context.Context, kind string) (bool, error) {
+	c, err := q.transaction().Dump().Counts(ctx)
 	if kind == dumpfile.KindIdentity {
 		return c.Identities > 0, err
 	}
@@ -164,7 +164,7 @@ func (q loadRepository) HasDocuments(ctx context.Context, kind string) (bool, er
 }
 
 // LoadDocument creates a version of the identity or the soul.
-func (q loadRepository) LoadDocument(ctx context.Context, d dumpfile.Document, op string) error {
+func (q LoadRepository) LoadDocument(ctx context.Context, d dumpfile.Document, op string) error {
 	if d.Kind == dumpfile.KindSoul {
 		return classify("load the soul", q.q.SoulLoad(ctx,
 			dbsqlc.SoulLoadParams{WorkspaceID: q.ws, Version: int32(d.Version), Content: storable(d.Content),
@@ -177,7 +177,7 @@ func (q loadRepository) LoadDocument(ctx context.Context, d dumpfile.Document, o
 }
 
 // SetHead activates a version of the identity or the soul if none is active.
-func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (err error) {
+func (q LoadRepository) SetHead(ctx context.Context, kind string, version int) (err error) {
 	var n int64
 	if kind == dumpfile.KindSoul {
 		n, err = q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
@@ -190,13 +190,13 @@ func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (
 }
 
 // LongTermList lists long-term entries in order of creation, or in reverse order.
-func (q loadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error) {
+func (q LoadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error) {
 	if in.Where != nil {
 		rows, err := q.listWhere(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		return q.longTerm().complete(ctx, rows)
+		return q.transaction().LongTerm().complete(ctx, rows)
 	}
 	facts, err := encode("the metadata", memory.Metadata{}.With(in.Metadata))
 	if err != nil {
@@ -213,5 +213,5 @@ func (q loadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]m
 	if err != nil {
 		return nil, classify("list the memories", err)
 	}
-	return q.longTerm().complete(ctx, rows)
+	return q.transaction().LongTerm().complete(ctx, rows)
 }

@@ -12,23 +12,11 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
 	"cairn/internal/store/dbsqlc"
 )
 
-// longTermStore implements the store of the service longterm.
-type longTermStore struct{ *Store }
-
-// LongTerm returns the store of the service longterm.
-func (s *Store) LongTerm() longterm.Store { return longTermStore{s} }
-
-// WithLongTerm runs fn in a transaction that has entered ws.
-func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, longTermTx(q)) })
-}
-
 // LongTerm reads entries by their external IDs, with their sessions. Missing entries are omitted.
-func (q longTermRepository) LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error) {
+func (q LongTermRepository) LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error) {
 	rows, err := q.q.LongTermByID(ctx, dbsqlc.LongTermByIDParams{WorkspaceID: q.ws, ExternalIds: texts(ids)})
 	if err != nil {
 		return nil, classify("read the memories", err)
@@ -37,12 +25,12 @@ func (q longTermRepository) LongTerm(ctx context.Context, ids []string) ([]memor
 }
 
 // Saying finds the active entry of a scope with exactly this content.
-func (q longTermRepository) Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
+func (q LongTermRepository) Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
 	return first(q.Sayings(ctx, []memory.Statement{{Scope: s, Content: content}}))
 }
 
 // Sayings finds the active entries of scopes with exactly these contents, in no order.
-func (q longTermRepository) Sayings(ctx context.Context, in []memory.Statement) ([]memory.Entry, error) {
+func (q LongTermRepository) Sayings(ctx context.Context, in []memory.Statement) ([]memory.Entry, error) {
 	p := dbsqlc.LongTermSayingParams{WorkspaceID: q.ws}
 	for _, s := range in {
 		sum := sha256.Sum256([]byte(s.Content))
@@ -55,19 +43,19 @@ func (q longTermRepository) Sayings(ctx context.Context, in []memory.Statement) 
 }
 
 // GuidelineOf finds the active guideline of a tool.
-func (q longTermRepository) GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error) {
+func (q LongTermRepository) GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error) {
 	return first(q.Guidelines(ctx, []string{tool}))
 }
 
 // Guidelines finds the active guidelines of tools, in no order.
-func (q longTermRepository) Guidelines(ctx context.Context, tools []string) ([]memory.Entry, error) {
+func (q LongTermRepository) Guidelines(ctx context.Context, tools []string) ([]memory.Entry, error) {
 	return q.found(ctx, "look for the guidelines", len(tools), func() ([]dbsqlc.Memory, error) {
 		return q.q.LongTermGuidelines(ctx, dbsqlc.LongTermGuidelinesParams{WorkspaceID: q.ws, Tools: texts(tools)})
 	})
 }
 
 // found completes the rows of a search for n entries.
-func (q longTermRepository) found(ctx context.Context, doing string, n int,
+func (q LongTermRepository) found(ctx context.Context, doing string, n int,
 	search func() ([]dbsqlc.Memory, error)) ([]memory.Entry, error) {
 	if n == 0 {
 		return nil, nil
@@ -88,14 +76,14 @@ func first(found []memory.Entry, err error) (memory.Entry, bool, error) {
 
 // DigestOf finds the active summary of a session. Without a session, it finds the one with this
 // content.
-func (q longTermRepository) DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error) {
+func (q LongTermRepository) DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error) {
 	sum := sha256.Sum256([]byte(content))
 	r, err := q.q.LongTermDigest(ctx, dbsqlc.LongTermDigestParams{WorkspaceID: q.ws, HistoryID: orNull(history),
 		ContentSha256: sum[:]})
 	return q.one(ctx, "look for the summary", r, err)
 }
 
-func (q longTermRepository) one(ctx context.Context, doing string, r dbsqlc.Memory, err error) (memory.Entry, bool,
+func (q LongTermRepository) one(ctx context.Context, doing string, r dbsqlc.Memory, err error) (memory.Entry, bool,
 	error) {
 	if isNoRows(err) {
 		return memory.Entry{}, false, nil
@@ -111,7 +99,7 @@ func (q longTermRepository) one(ctx context.Context, doing string, r dbsqlc.Memo
 }
 
 // complete adds metadata and sessions to rows.
-func (q longTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entry, error) {
+func (q LongTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entry, error) {
 	out, keys, place := make([]memory.Entry, len(rows)), make([]int64, len(rows)), map[int64]int{}
 	for i, r := range rows {
 		out[i], keys[i], place[r.ID] = entryOf(r), r.ID, i
@@ -149,7 +137,7 @@ func (q longTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) 
 }
 
 // OfScope reads the active entries of a scope in the order of creation.
-func (q longTermRepository) OfScope(ctx context.Context, s memory.Scope, most int) ([]memory.Entry, error) {
+func (q LongTermRepository) OfScope(ctx context.Context, s memory.Scope, most int) ([]memory.Entry, error) {
 	rows, err := q.q.LongTermOfScope(ctx, dbsqlc.LongTermOfScopeParams{WorkspaceID: q.ws, Type: string(s.Type),
 		Target: storable(s.Target), MaxRows: int32(most)})
 	if err != nil || len(rows) == 0 {
@@ -160,7 +148,7 @@ func (q longTermRepository) OfScope(ctx context.Context, s memory.Scope, most in
 
 // AddLongTerm adds entries and their first revisions, and sets their IDs. An entry without a free ID
 // keeps the key 0.
-func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.Entry, w memory.Writer) error {
+func (q LongTermRepository) AddLongTerm(ctx context.Context, entries []*memory.Entry, w memory.Writer) error {
 	for _, e := range entries {
 		e.Version, e.Status = 1, cmp.Or(e.Status, memory.Active)
 		e.Origin, e.Run, e.Evidence = w.Origin, w.Run, cmp.Or(e.Evidence, w.Evidence)
@@ -188,7 +176,7 @@ func (q longTermRepository) AddLongTerm(ctx context.Context, entries []*memory.E
 }
 
 // insert adds entries under the IDs of a salt. It returns those whose ID is taken.
-func (q longTermRepository) insert(ctx context.Context, entries []*memory.Entry, salt int,
+func (q LongTermRepository) insert(ctx context.Context, entries []*memory.Entry, salt int,
 	w memory.Writer) (left []*memory.Entry, err error) {
 	rows := memoryRows{dbsqlc.MemoriesPutParams{WorkspaceID: q.ws, OpID: w.Op,
 		Kept: w.Dated || w.Origin == string(agent.OriginUser)}}
@@ -226,7 +214,7 @@ func (q longTermRepository) insert(ctx context.Context, entries []*memory.Entry,
 }
 
 // Revise stores e as the version after the one that was read.
-func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action memory.Action,
+func (q LongTermRepository) Revise(ctx context.Context, e *memory.Entry, action memory.Action,
 	w memory.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
@@ -252,7 +240,7 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 }
 
 // keepRevision stores the current state of e as a revision.
-func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action,
+func (q LongTermRepository) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action,
 	w memory.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
@@ -281,7 +269,7 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 }
 
 // Refer adds sessions to the sources of entries, in this order.
-func (q longTermRepository) Refer(ctx context.Context, refs []memory.Reference, run string) error {
+func (q LongTermRepository) Refer(ctx context.Context, refs []memory.Reference, run string) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -293,24 +281,24 @@ func (q longTermRepository) Refer(ctx context.Context, refs []memory.Reference, 
 }
 
 // CopyReferences copies the sessions of one entry to another.
-func (q longTermRepository) CopyReferences(ctx context.Context, from, to int64, run string) error {
+func (q LongTermRepository) CopyReferences(ctx context.Context, from, to int64, run string) error {
 	return classify("copy the sessions", q.q.LongTermRefsCopy(ctx,
 		dbsqlc.LongTermRefsCopyParams{ToMemory: to, RunID: keyOrNull(run), WorkspaceID: q.ws, FromMemory: from}))
 }
 
 // DropReferencesOf removes the session references that a run has added.
-func (q longTermRepository) DropReferencesOf(ctx context.Context, run string) error {
+func (q LongTermRepository) DropReferencesOf(ctx context.Context, run string) error {
 	_, err := q.q.LongTermRefsOfRunDrop(ctx, dbsqlc.LongTermRefsOfRunDropParams{WorkspaceID: q.ws, RunID: &run})
 	return classify("drop the sessions", err)
 }
 
 // IndexLongTerm indexes entries for search: all of their words, and a vector of the embedded part.
-func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memory.Writer) error {
+func (q LongTermRepository) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memory.Writer) error {
 	return q.IndexSession(ctx, nil, entries, w)
 }
 
 // IndexSession is IndexLongTerm for entries and the parts of their sessions, which are new documents.
-func (q longTermRepository) IndexSession(ctx context.Context, parts []index.Doc, entries []memory.Entry,
+func (q LongTermRepository) IndexSession(ctx context.Context, parts []index.Doc, entries []memory.Entry,
 	w memory.Writer) error {
 	docs, vectors := slices.Clone(parts), make([][]float32, len(parts))
 	for i := range docs {
@@ -322,7 +310,7 @@ func (q longTermRepository) IndexSession(ctx context.Context, parts []index.Doc,
 		d.New = e.Version == 1 // every later state has a higher version
 		docs, vectors = append(docs, d), append(vectors, w.Vectors[embedded])
 	}
-	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
+	return q.transaction().Documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
 // longTermDoc returns the search document of an entry. Words also find what it said before.
@@ -340,10 +328,10 @@ func longTermDoc(e memory.Entry) index.Doc {
 }
 
 // ExpectMany prepares the transaction for hundreds of new entries.
-func (q longTermRepository) ExpectMany(ctx context.Context) error { return q.planForMany(ctx) }
+func (q LongTermRepository) ExpectMany(ctx context.Context) error { return q.planForMany(ctx) }
 
 // Shown returns the entries that other operations have put into a run's prompts.
-func (q longTermRepository) Shown(ctx context.Context, run, op string) (map[int64]bool, error) {
+func (q LongTermRepository) Shown(ctx context.Context, run, op string) (map[int64]bool, error) {
 	keys, err := q.q.MemoryViews(ctx, dbsqlc.MemoryViewsParams{WorkspaceID: q.ws, RunID: run, OpID: op})
 	out := map[int64]bool{}
 	for _, key := range keys {
@@ -353,7 +341,7 @@ func (q longTermRepository) Shown(ctx context.Context, run, op string) (map[int6
 }
 
 // Show records the entries in a run's prompts. Each entry is counted once per run.
-func (q longTermRepository) Show(ctx context.Context, run, op string, keys []int64) error {
+func (q LongTermRepository) Show(ctx context.Context, run, op string, keys []int64) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -362,7 +350,7 @@ func (q longTermRepository) Show(ctx context.Context, run, op string, keys []int
 }
 
 // WrittenBy lists the long-term entries that runs have written.
-func (q longTermRepository) WrittenBy(ctx context.Context, runs []string) ([]memory.WrittenEntry, error) {
+func (q LongTermRepository) WrittenBy(ctx context.Context, runs []string) ([]memory.WrittenEntry, error) {
 	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
 		return nil, classify("list the entries written by the runs", err)
@@ -384,7 +372,7 @@ func (q longTermRepository) WrittenBy(ctx context.Context, runs []string) ([]mem
 }
 
 // Park moves entries aside so that they cannot conflict while they are revised.
-func (q longTermRepository) Park(ctx context.Context, keys []int64) error {
+func (q LongTermRepository) Park(ctx context.Context, keys []int64) error {
 	if len(keys) == 0 {
 		return nil
 	}

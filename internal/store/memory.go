@@ -9,23 +9,11 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/store/dbsqlc"
 )
 
-// memoryStore implements the store of the service promptmemory.
-type memoryStore struct{ *Store }
-
-// Memory returns the store of the service promptmemory.
-func (s *Store) Memory() promptmemory.Store { return memoryStore{s} }
-
-// WithMemory runs fn in a transaction that has entered ws.
-func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(context.Context, promptmemory.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, promptMemoryTx(q)) })
-}
-
 // Do is Once for services that decode the result from JSON.
-func (q operationRepository) Do(ctx context.Context, op string, args, result any, effect func() error) error {
+func (q OperationRepository) Do(ctx context.Context, op string, args, result any, effect func() error) error {
 	raw, err := once(ctx, q.session, op, args, func() (json.RawMessage, error) {
 		if err := effect(); err != nil {
 			return nil, err
@@ -43,12 +31,12 @@ func (q operationRepository) Do(ctx context.Context, op string, args, result any
 
 // LockMemories serializes writers of memories in the workspace. Budgets, duplicates and quotas are
 // thus checked on rows that do not change.
-func (q promptMemoryRepository) LockMemories(ctx context.Context) error {
+func (q PromptMemoryRepository) LockMemories(ctx context.Context) error {
 	return classify("lock the memories", q.q.MemoryLock(ctx, q.ws))
 }
 
 // Memories lists memories of some types in order of creation.
-func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Type, everyStatus bool,
+func (q PromptMemoryRepository) Memories(ctx context.Context, types []memory.Type, everyStatus bool,
 	max int) ([]memory.Entry, error) {
 	rows, err := q.q.MemoriesList(ctx, dbsqlc.MemoriesListParams{WorkspaceID: q.ws, Types: typeNames(types),
 		EveryStatus: everyStatus, MaxRows: int32(max)})
@@ -63,7 +51,7 @@ func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Typ
 }
 
 // Memory reads an entry by its external ID.
-func (q promptMemoryRepository) Memory(ctx context.Context, id string) (memory.Entry, error) {
+func (q PromptMemoryRepository) Memory(ctx context.Context, id string) (memory.Entry, error) {
 	r, err := q.q.MemoryGet(ctx, dbsqlc.MemoryGetParams{WorkspaceID: q.ws, ExternalID: storable(id)})
 	if isNoRows(err) {
 		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", id),
@@ -73,7 +61,7 @@ func (q promptMemoryRepository) Memory(ctx context.Context, id string) (memory.E
 }
 
 // InPrompt lists the entries of prompt memories that prompts contain, in order of creation.
-func (q promptMemoryRepository) InPrompt(ctx context.Context, types []memory.Type, max int) ([]memory.Entry, error) {
+func (q PromptMemoryRepository) InPrompt(ctx context.Context, types []memory.Type, max int) ([]memory.Entry, error) {
 	rows, err := q.q.MemoriesInPrompt(ctx, dbsqlc.MemoriesInPromptParams{WorkspaceID: q.ws, Types: typeNames(types),
 		MaxRows: int32(max)})
 	if err != nil {
@@ -87,7 +75,7 @@ func (q promptMemoryRepository) InPrompt(ctx context.Context, types []memory.Typ
 }
 
 // Confirm records that entries were said again.
-func (q promptMemoryRepository) Confirm(ctx context.Context, entries []*memory.Entry) error {
+func (q PromptMemoryRepository) Confirm(ctx context.Context, entries []*memory.Entry) error {
 	keys := make([]int64, 0, len(entries))
 	for _, e := range entries {
 		if e.Key != 0 {
@@ -99,7 +87,7 @@ func (q promptMemoryRepository) Confirm(ctx context.Context, entries []*memory.E
 }
 
 // MemoryHistory lists the revisions of an entry, the latest first.
-func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error) {
+func (q PromptMemoryRepository) MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error) {
 	rows, err := q.q.MemoryRevisions(ctx, dbsqlc.MemoryRevisionsParams{WorkspaceID: q.ws, ExternalID: id,
 		MaxRows: int32(max)})
 	if err != nil {
@@ -116,7 +104,7 @@ func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, ma
 
 // AddedBy returns the number of entries of some types that a run has added, including its pending
 // ones.
-func (q promptMemoryRepository) AddedBy(ctx context.Context, run string, types []memory.Type) (int, error) {
+func (q PromptMemoryRepository) AddedBy(ctx context.Context, run string, types []memory.Type) (int, error) {
 	n, err := q.q.MemoryAddedByRun(ctx, dbsqlc.MemoryAddedByRunParams{WorkspaceID: q.ws, RunID: &run,
 		Types: typeNames(types)})
 	return int(n), classify("count the run's additions", err)
@@ -124,7 +112,7 @@ func (q promptMemoryRepository) AddedBy(ctx context.Context, run string, types [
 
 // WriteMemories executes the steps and the moves of a plan, stores every version, and indexes the final state for
 // search.
-func (q promptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan, w memory.Writer) error {
+func (q PromptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan, w memory.Writer) error {
 	var changed []*memory.Entry
 	seen := map[*memory.Entry]bool{}
 	for _, s := range p.Steps {
@@ -150,11 +138,11 @@ func (q promptMemoryRepository) WriteMemories(ctx context.Context, p memory.Plan
 	if err := q.move(ctx, p.Moves, memory.Move, w); err != nil {
 		return err
 	}
-	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
+	return q.transaction().Documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
 // move moves entries to long-term memory, or back. Their documents for search stay as they are.
-func (q promptMemoryRepository) move(ctx context.Context, entries []*memory.Entry, action memory.Action,
+func (q PromptMemoryRepository) move(ctx context.Context, entries []*memory.Entry, action memory.Action,
 	w memory.Writer) error {
 	if len(entries) == 0 {
 		return nil
@@ -175,7 +163,7 @@ func (q promptMemoryRepository) move(ctx context.Context, entries []*memory.Entr
 }
 
 // writeStep stores one version of an entry and updates e.
-func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w memory.Writer) error {
+func (q PromptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w memory.Writer) error {
 	e := s.Entry
 	if s.Action == memory.Add {
 		if err := q.addMemory(ctx, e, s.Content, w); err != nil {
@@ -201,14 +189,14 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 		}
 		e.Content, e.Version, e.Status, e.Tainted, e.Approved = s.Content, e.Version+1, status, tainted, w.Person
 	}
-	return q.longTerm().keepRevision(ctx, e, s.Action, w)
+	return q.transaction().LongTerm().keepRevision(ctx, e, s.Action, w)
 }
 
 // salts is the number of IDs for one content: each time the same sentence is removed and added
 // again takes one.
 const salts = 10_000
 
-func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, content string,
+func (q PromptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, content string,
 	w memory.Writer) error {
 	run, conversation, from, to := provenance(w)
 	sum := sha256.Sum256([]byte(content))

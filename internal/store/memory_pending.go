@@ -13,7 +13,7 @@ import (
 )
 
 // PutPendingMemory stores a pending write.
-func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p memory.Pending,
+func (q PendingMemoryRepository) PutPendingMemory(ctx context.Context, p memory.Pending,
 	w memory.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
 	if err != nil {
@@ -38,7 +38,7 @@ func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p memory.
 }
 
 // PendingMemory reads and locks a pending write.
-func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (memory.Pending, error) {
+func (q PendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (memory.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		if expired, err := q.q.PendingMemoryExpired(ctx,
@@ -59,7 +59,7 @@ func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (m
 }
 
 // PendingMemories lists the pending writes, the oldest first, followed by the expired ones.
-func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) ([]memory.Pending, error) {
+func (q PendingMemoryRepository) PendingMemories(ctx context.Context, max int) ([]memory.Pending, error) {
 	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
 		return nil, classify("expire pending writes", err)
 	}
@@ -77,13 +77,13 @@ func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) (
 }
 
 // CountPendingMemories returns the number of pending writes.
-func (q pendingMemoryRepository) CountPendingMemories(ctx context.Context) (int, error) {
+func (q PendingMemoryRepository) CountPendingMemories(ctx context.Context) (int, error) {
 	n, err := q.q.PendingMemoryCount(ctx, q.ws)
 	return int(n), classify("count the pending writes", err)
 }
 
 // DecideMemory ends a pending write.
-func (q pendingMemoryRepository) DecideMemory(ctx context.Context, id int64, state string) error {
+func (q PendingMemoryRepository) DecideMemory(ctx context.Context, id int64, state string) error {
 	n, err := q.q.PendingMemoryDecide(ctx, dbsqlc.PendingMemoryDecideParams{State: state, WorkspaceID: q.ws, ID: id})
 	return oneRow("decide the pending write", n, err)
 }

@@ -87,7 +87,7 @@ func instant(t *time.Time) string {
 }
 
 // RevisionAt reads one revision of an entry.
-func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
+func (q LongTermRepository) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
 	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key,
 		Version: narrow(version)})
 	if isNoRows(err) {

@@ -29,7 +29,7 @@ func once[T any](ctx context.Context, q session, op string, args any, effect fun
 		return result, classify("begin "+op, err)
 	}
 	if n == 0 {
-		raw, _, err := q.operations().logged(ctx, op, sha)
+		raw, _, err := q.transaction().Operations().logged(ctx, op, sha)
 		if err != nil {
 			return result, err
 		}
@@ -51,7 +51,7 @@ func once[T any](ctx context.Context, q session, op string, args any, effect fun
 
 // Logged returns the result of a completed operation. Callers check it before they prepare an
 // effect, because the preparation may not be valid after the effect.
-func (q operationRepository) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool,
+func (q OperationRepository) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool,
 	err error) {
 	sha, err := argsSHA(op, args)
 	if err != nil {
@@ -60,7 +60,7 @@ func (q operationRepository) Logged(ctx context.Context, op string, args any) (r
 	return q.logged(ctx, op, sha)
 }
 
-func (q operationRepository) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool,
+func (q OperationRepository) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool,
 	error) {
 	row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
 	if isNoRows(err) {
@@ -90,7 +90,7 @@ var void = sha256.Sum256(nil)
 
 // VoidOp returns the effect of an operation. An operation without an effect cannot have one later:
 // an attempt in progress fails.
-func (q operationRepository) VoidOp(ctx context.Context, op string) (json.RawMessage, error) {
+func (q OperationRepository) VoidOp(ctx context.Context, op string) (json.RawMessage, error) {
 	n, err := q.q.OpBegin(ctx, dbsqlc.OpBeginParams{WorkspaceID: q.ws, OpID: op, ArgsSha: void[:]})
 	if err != nil || n == 1 {
 		return nil, classify("void "+op, err)

@@ -10,19 +10,19 @@ import (
 
 // Enqueue records an outbox task in the transaction that requires it. The relay delivers it after
 // wait, because the caller normally does so at once.
-func (q outboxRepository) Enqueue(ctx context.Context, kind, key string, wait time.Duration) error {
+func (q OutboxRepository) Enqueue(ctx context.Context, kind, key string, wait time.Duration) error {
 	return classify("record an outbox task", q.q.OutboxPut(ctx,
 		dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait}))
 }
 
 // Settle removes a completed task. It succeeds if the task does not exist.
-func (q outboxRepository) Settle(ctx context.Context, kind, key string) error {
+func (q OutboxRepository) Settle(ctx context.Context, kind, key string) error {
 	_, err := q.q.OutboxDone(ctx, dbsqlc.OutboxDoneParams{WorkspaceID: q.ws, Kind: kind, Key: key})
 	return classify("remove an outbox task", err)
 }
 
 // enqueueRun records the outbox task that drives a run of the workspace to its end.
-func (q outboxRepository) enqueueRun(ctx context.Context, id string, wait time.Duration) error {
+func (q OutboxRepository) enqueueRun(ctx context.Context, id string, wait time.Duration) error {
 	return classify("record an outbox task", q.q.OutboxPutRun(ctx, dbsqlc.OutboxPutRunParams{
 		Awaited: outbox.Awaited(), AwaitedKind: outbox.DriveTurn, OtherKind: outbox.DriveRun, Wait: wait,
 		WorkspaceID: q.ws, ID: id}))

@@ -14,7 +14,7 @@ import (
 // TouchPackage records that a zip is about to be uploaded, so that it is not collected. Call it
 // before the upload; the commit makes the package live. While the same bytes are being deleted, it
 // fails with Unavailable.
-func (q packageRepository) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key string, bytes int) error {
+func (q PackageRepository) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key string, bytes int) error {
 	n, err := q.q.PackageTouch(ctx, dbsqlc.PackageTouchParams{WorkspaceID: q.ws, Sha256: sha[:], Key: key,
 		Bytes: int32(bytes)})
 	if err == nil && n == 0 {
@@ -39,7 +39,7 @@ func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) 
 // that no commit can make it live. After another grace it marks it as being deleted and returns the
 // key of its object: the caller deletes the object and then calls ForgetPackage. Until then the
 // same bytes cannot be uploaded.
-func (q packageRepository) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (key string,
+func (q PackageRepository) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (key string,
 	err error) {
 	key, err = q.q.PackageDeleting(ctx, dbsqlc.PackageDeletingParams{WorkspaceID: q.ws, Sha256: p.SHA[:], Grace: grace})
 	if err == nil {
@@ -53,14 +53,14 @@ func (q packageRepository) CollectPackage(ctx context.Context, p outbox.IdlePack
 }
 
 // ForgetPackage deletes the row of a package whose object is deleted.
-func (q packageRepository) ForgetPackage(ctx context.Context, sha [sha256.Size]byte) error {
+func (q PackageRepository) ForgetPackage(ctx context.Context, sha [sha256.Size]byte) error {
 	err := q.q.PackageForget(ctx, dbsqlc.PackageForgetParams{WorkspaceID: q.ws, Sha256: sha[:]})
 	return classify("forget the package", err)
 }
 
 // AbandonPackage reports whether a task or its package was erased. The package of an erased task is
 // marked as being deleted, as in CollectPackage.
-func (q packageRepository) AbandonPackage(ctx context.Context, t distillation.Task) (bool, error) {
+func (q PackageRepository) AbandonPackage(ctx context.Context, t distillation.Task) (bool, error) {
 	sha := t.Package.Version.PackageSHA
 	n, err := q.q.PackageAbandon(ctx, dbsqlc.PackageAbandonParams{
 		WorkspaceID: q.ws, Sha256: sha[:], RunID: t.Ref.Run, TaskKey: t.Key})
@@ -72,7 +72,7 @@ func (q packageRepository) AbandonPackage(ctx context.Context, t distillation.Ta
 }
 
 // PackageKeys lists the object keys of the workspace's packages.
-func (q packageRepository) PackageKeys(ctx context.Context) ([]string, error) {
+func (q PackageRepository) PackageKeys(ctx context.Context) ([]string, error) {
 	keys, err := q.q.PackageKeys(ctx, q.ws)
 	return keys, classify("list the packages", err)
 }

@@ -12,50 +12,27 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/apikey"
-	"cairn/internal/service/feedback"
-	"cairn/internal/service/idle"
-	"cairn/internal/service/inspect"
-	"cairn/internal/service/reflection"
-	"cairn/internal/service/relay"
-	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Outbox returns the store of the relay.
-func (s *Store) Outbox() relay.Store { return relayStore{s} }
+func (s *Store) Outbox() Outbox { return Outbox{s} }
 
-// Leftovers returns the store of the periodic checks of the relay.
-func (s *Store) Leftovers() relay.Leftovers { return relayStore{s} }
+type Outbox struct{ *Store }
 
-type relayStore struct{ *Store }
-
-func (s relayStore) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
-	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return fn(ctx, struct {
-			runRepository
-			workspaceRepository
-			transcriptRepository
-			conversationViewRepository
-			documentRepository
-			outboxRepository
-		}{q.Runs(), q.Workspaces(), q.Transcripts(), q.ConversationViews(), q.Documents(), q.Outbox()})
-	})
-}
-
-func (s relayStore) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (string, error) {
+func (s Outbox) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (string, error) {
 	return inWorkspace(ctx, s.Store, p.Workspace, func(ctx context.Context, q Tx) (string, error) {
 		return q.Packages().CollectPackage(ctx, p, grace)
 	})
 }
 
-func (s relayStore) ForgetPackage(ctx context.Context, p outbox.IdlePackage) error {
+func (s Outbox) ForgetPackage(ctx context.Context, p outbox.IdlePackage) error {
 	return s.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q Tx) error {
 		return q.Packages().ForgetPackage(ctx, p.SHA)
 	})
 }
 
-func (s relayStore) EraseDeleted(ctx context.Context, ws int64, max int) error {
+func (s Outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
 	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		_, err := q.DeletedSkills().EraseDeleted(ctx, max)
 		return err
@@ -63,84 +40,40 @@ func (s relayStore) EraseDeleted(ctx context.Context, ws int64, max int) error {
 }
 
 // Keys returns the store of API keys.
-func (s *Store) Keys() apikey.Store { return keyStore{s} }
+func (s *Store) Keys() Keys { return Keys{s} }
 
-type keyStore struct{ *Store }
+type Keys struct{ *Store }
 
-func (s keyStore) PutKey(ctx context.Context, ws int64, k access.Key, hash access.KeyHash) (access.Key, error) {
+func (s Keys) PutKey(ctx context.Context, ws int64, k access.Key, hash access.KeyHash) (access.Key, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
 		return q.Keys().PutKey(ctx, k, hash)
 	})
 }
 
-func (s keyStore) Keys(ctx context.Context, ws int64) ([]access.Key, error) {
+func (s Keys) Keys(ctx context.Context, ws int64) ([]access.Key, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]access.Key, error) {
 		return q.Keys().Keys(ctx)
 	})
 }
 
-func (s keyStore) RevokeKey(ctx context.Context, ws, id int64) error {
+func (s Keys) RevokeKey(ctx context.Context, ws, id int64) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return q.Keys().RevokeKey(ctx, id) })
 }
 
-func (s keyStore) RotateKey(ctx context.Context, ws int64, r access.KeyRotation) (access.Key, error) {
+func (s Keys) RotateKey(ctx context.Context, ws int64, r access.KeyRotation) (access.Key, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
 		return q.Keys().RotateKey(ctx, r)
 	})
 }
 
-func (s keyStore) UseKey(ctx context.Context, ws, id int64) error {
+func (s Keys) UseKey(ctx context.Context, ws, id int64) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return classify("record the use of the key", q.q.KeyUsed(ctx, dbsqlc.KeyUsedParams{WorkspaceID: ws, ID: id}))
 	})
 }
 
-func (s keyStore) Principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error) {
+func (s Keys) Principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error) {
 	return s.principal(ctx, hash)
-}
-
-// Runs returns the read-only store of runs.
-func (s *Store) Runs() inspect.RunStore { return reader{s} }
-
-// Threads returns the read-only store of conversations.
-func (s *Store) Threads() inspect.ConversationStore { return reader{s} }
-
-type reader struct{ *Store }
-
-func (s reader) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, inspect.RunTx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return fn(ctx, struct {
-			runRepository
-			callRepository
-			conversationViewRepository
-			turnRepository
-			offloadRepository
-		}{q.Runs(), q.Calls(), q.ConversationViews(), q.Turns(), q.Offloads()})
-	})
-}
-
-func (s reader) ReadConversations(ctx context.Context, ws int64,
-	fn func(context.Context, inspect.ConversationTx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return fn(ctx, struct {
-			conversationViewRepository
-			transcriptRepository
-			turnRepository
-			runRepository
-		}{q.ConversationViews(), q.Transcripts(), q.Turns(), q.Runs()})
-	})
-}
-
-// Idle returns the store of the reader of idle conversations.
-func (s *Store) Idle() idle.Store { return reader{s} }
-
-func (s reader) ReadIdle(ctx context.Context, ws int64, fn func(context.Context, idle.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return fn(ctx, struct {
-			transcriptRepository
-			runRepository
-		}{q.Transcripts(), q.Runs()})
-	})
 }
 
 // Workspaces returns the reader of data about whole workspaces. Each method uses its own
@@ -149,12 +82,6 @@ func (s *Store) Workspaces() Workspaces { return Workspaces{s} }
 
 // Workspaces implements inspect.WorkspaceStore, feedback.Store and reflection.Workspaces.
 type Workspaces struct{ *Store }
-
-var (
-	_ inspect.WorkspaceStore = Workspaces{}
-	_ feedback.Store         = Workspaces{}
-	_ reflection.Workspaces  = Workspaces{}
-)
 
 // Self returns a workspace by its ID.
 func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, error) {
@@ -225,18 +152,4 @@ func inWorkspace[T any](ctx context.Context, s *Store, ws int64,
 		return err
 	})
 	return out, err
-}
-
-// Slots returns the reader of schedule slots.
-func (s *Store) Slots() schedule.SlotStore { return slots{s} }
-
-type slots struct{ *Store }
-
-func (s slots) ReadSlot(ctx context.Context, ws int64, fn func(context.Context, schedule.SlotTx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return fn(ctx, struct {
-			taskRepository
-			scheduleRepository
-		}{q.Tasks(), q.Schedules()})
-	})
 }

@@ -8,24 +8,17 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/vectorspace"
 	"cairn/internal/store/dbsqlc"
 )
 
-// vectorSpaces implements the store of the service vectorspace.
-type vectorSpaces struct{ *Store }
+// VectorSpaces implements the store of the service vectorspace.
+type VectorSpaces struct{ *Store }
 
 // VectorSpaces returns the store of the service vectorspace.
-func (s *Store) VectorSpaces() vectorspace.Store { return vectorSpaces{s} }
-
-// WithSpaces runs fn in a transaction that has entered ws.
-func (s vectorSpaces) WithSpaces(ctx context.Context, ws int64,
-	fn func(context.Context, vectorspace.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, vectorTx(q)) })
-}
+func (s *Store) VectorSpaces() VectorSpaces { return VectorSpaces{s} }
 
 // Workspaces lists workspaces.
-func (s vectorSpaces) Workspaces(ctx context.Context, after int64, max int) (out []tenancy.Workspace, err error) {
+func (s VectorSpaces) Workspaces(ctx context.Context, after int64, max int) (out []tenancy.Workspace, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.WorkspacesAll(ctx, dbsqlc.WorkspacesAllParams{After: after, MaxRows: int32(max)})
 		for _, r := range rows {
@@ -36,17 +29,8 @@ func (s vectorSpaces) Workspaces(ctx context.Context, after int64, max int) (out
 	return out, err
 }
 
-// vectorTx is the transaction of the service vectorspace.
-type vectorTx struct{ session }
-
-func (t vectorTx) Spaces() vectorspace.SpaceRepository { return t.spaces() }
-
-func (t vectorTx) Progress() vectorspace.ProgressRepository { return t.reembeds() }
-
-func (t vectorTx) Documents() vectorspace.DocumentRepository { return t.spaces() }
-
 // Spaces lists all spaces with the number of the workspace's vectors.
-func (q spaceRepository) Spaces(ctx context.Context) ([]index.SpaceState, error) {
+func (q SpaceRepository) Spaces(ctx context.Context) ([]index.SpaceState, error) {
 	rows, err := q.q.SpacesOf(ctx, q.ws)
 	out := make([]index.SpaceState, len(rows))
 	for i, r := range rows {
@@ -57,7 +41,7 @@ func (q spaceRepository) Spaces(ctx context.Context) ([]index.SpaceState, error)
 }
 
 // Get returns a space.
-func (q spaceRepository) Get(ctx context.Context, space int16) (index.Space, error) {
+func (q SpaceRepository) Get(ctx context.Context, space int16) (index.Space, error) {
 	r, err := q.q.SpaceGet(ctx, space)
 	if isNoRows(err) {
 		return index.Space{}, fault.Newf(fault.NotFound, "embedding space %d not found", space)
@@ -66,7 +50,7 @@ func (q spaceRepository) Get(ctx context.Context, space int16) (index.Space, err
 }
 
 // Previous returns the space that the workspace can return to.
-func (q spaceRepository) Previous(ctx context.Context) (index.Space, bool, error) {
+func (q SpaceRepository) Previous(ctx context.Context) (index.Space, bool, error) {
 	r, err := q.q.SpacePrevious(ctx, q.ws)
 	if isNoRows(err) {
 		return index.Space{}, false, nil
@@ -76,38 +60,38 @@ func (q spaceRepository) Previous(ctx context.Context) (index.Space, bool, error
 }
 
 // KeepPrevious extends the time in which the workspace can return to a space.
-func (q spaceRepository) KeepPrevious(ctx context.Context, space int16) error {
+func (q SpaceRepository) KeepPrevious(ctx context.Context, space int16) error {
 	return classify("keep the previous space", q.q.SpacePreviousKeep(ctx,
 		dbsqlc.SpacePreviousKeepParams{WorkspaceID: q.ws, Space: space}))
 }
 
 // Lock waits for writers of documents.
-func (q spaceRepository) Lock(ctx context.Context) error {
+func (q SpaceRepository) Lock(ctx context.Context) error {
 	_, err := q.q.SpaceLockAll(ctx, q.ws)
 	return classify("lock the workspace", err)
 }
 
 // Switch makes a space the one that the workspace uses.
-func (q spaceRepository) Switch(ctx context.Context, space int16) error {
+func (q SpaceRepository) Switch(ctx context.Context, space int16) error {
 	return classify("change the workspace's space", q.q.SpaceSwitch(ctx,
 		dbsqlc.SpaceSwitchParams{WorkspaceID: q.ws, Space: space}))
 }
 
 // Totals sums the documents of the workspace.
-func (q spaceRepository) Totals(ctx context.Context) (index.SpaceSize, error) {
+func (q SpaceRepository) Totals(ctx context.Context) (index.SpaceSize, error) {
 	r, err := q.q.SpaceDocuments(ctx, q.ws)
 	return index.SpaceSize{Documents: int(r.Documents), Characters: r.Characters}, classify("count the documents", err)
 }
 
 // Missing sums documents without a vector.
-func (q spaceRepository) Missing(ctx context.Context, space int16, max int) (index.SpaceSize, error) {
+func (q SpaceRepository) Missing(ctx context.Context, space int16, max int) (index.SpaceSize, error) {
 	r, err := q.q.SpaceMissing(ctx, dbsqlc.SpaceMissingParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
 	return index.SpaceSize{Documents: int(r.Documents), Characters: r.Characters},
 		classify("count the documents without a vector", err)
 }
 
 // MissingAfter reads documents without a vector.
-func (q spaceRepository) MissingAfter(ctx context.Context, space int16, after int64, max int) (
+func (q SpaceRepository) MissingAfter(ctx context.Context, space int16, after int64, max int) (
 	[]index.SpaceDocument, error) {
 	rows, err := q.q.SpaceMissingDocs(ctx, dbsqlc.SpaceMissingDocsParams{WorkspaceID: q.ws, Space: space, After: after,
 		MaxRows: int32(max)})
@@ -119,7 +103,7 @@ func (q spaceRepository) MissingAfter(ctx context.Context, space int16, after in
 }
 
 // Texts returns and locks the texts of documents.
-func (q spaceRepository) Texts(ctx context.Context, docs []int64) (map[int64]string, error) {
+func (q SpaceRepository) Texts(ctx context.Context, docs []int64) (map[int64]string, error) {
 	rows, err := q.q.DocTextsLock(ctx, dbsqlc.DocTextsLockParams{WorkspaceID: q.ws, Docs: docs})
 	out := make(map[int64]string, len(rows))
 	for _, r := range rows {
@@ -129,7 +113,7 @@ func (q spaceRepository) Texts(ctx context.Context, docs []int64) (map[int64]str
 }
 
 // AddVectors stores the vectors that do not exist.
-func (q spaceRepository) AddVectors(ctx context.Context, space int16, docs []int64, vectors [][]float32) (int, error) {
+func (q SpaceRepository) AddVectors(ctx context.Context, space int16, docs []int64, vectors [][]float32) (int, error) {
 	if len(docs) == 0 {
 		return 0, nil
 	}
@@ -139,7 +123,7 @@ func (q spaceRepository) AddVectors(ctx context.Context, space int16, docs []int
 }
 
 // AddRefusals stores which documents a model refused.
-func (q spaceRepository) AddRefusals(ctx context.Context, space int16, docs []int64, reasons []string) (int, error) {
+func (q SpaceRepository) AddRefusals(ctx context.Context, space int16, docs []int64, reasons []string) (int, error) {
 	if len(docs) == 0 {
 		return 0, nil
 	}
@@ -152,9 +136,9 @@ func (q spaceRepository) AddRefusals(ctx context.Context, space int16, docs []in
 }
 
 // Owe enqueues the embedding of documents.
-func (q spaceRepository) Owe(ctx context.Context, docs []int64) error {
+func (q SpaceRepository) Owe(ctx context.Context, docs []int64) error {
 	for _, doc := range docs {
-		if err := q.outbox().Enqueue(ctx, outbox.EmbedDoc, fmt.Sprint(doc), 0); err != nil {
+		if err := q.transaction().Outbox().Enqueue(ctx, outbox.EmbedDoc, fmt.Sprint(doc), 0); err != nil {
 			return err
 		}
 	}
@@ -162,13 +146,13 @@ func (q spaceRepository) Owe(ctx context.Context, docs []int64) error {
 }
 
 // Open begins a re-embedding, or begins an ended one again.
-func (q reembedRepository) Open(ctx context.Context, space int16, total, rate int) error {
+func (q ReembedRepository) Open(ctx context.Context, space int16, total, rate int) error {
 	return classify("open the re-embedding", q.q.ReembedOpen(ctx, dbsqlc.ReembedOpenParams{WorkspaceID: q.ws,
 		Space: space, Total: int32(total), Rate: int32(rate)}))
 }
 
 // Held returns the progress and locks it.
-func (q reembedRepository) Held(ctx context.Context, space int16) (index.ReembedProgress, error) {
+func (q ReembedRepository) Held(ctx context.Context, space int16) (index.ReembedProgress, error) {
 	r, err := q.q.ReembedLock(ctx, dbsqlc.ReembedLockParams{WorkspaceID: q.ws, Space: space})
 	return index.ReembedProgress{Space: r.Space, Last: r.LastDoc, Done: int(r.Done), Total: int(r.Total),
 		Failed: int(r.Failed), Rate: int(r.Rate), State: r.State, Reason: r.Reason, StartedAt: r.StartedAt,
@@ -176,7 +160,7 @@ func (q reembedRepository) Held(ctx context.Context, space int16) (index.Reembed
 }
 
 // Last returns the latest re-embedding of the workspace.
-func (q reembedRepository) Last(ctx context.Context) (index.ReembedProgress, bool, error) {
+func (q ReembedRepository) Last(ctx context.Context) (index.ReembedProgress, bool, error) {
 	r, err := q.q.ReembedLast(ctx, q.ws)
 	if isNoRows(err) {
 		return index.ReembedProgress{}, false, nil
@@ -187,20 +171,20 @@ func (q reembedRepository) Last(ctx context.Context) (index.ReembedProgress, boo
 }
 
 // Advance records one step.
-func (q reembedRepository) Advance(ctx context.Context, space int16, to index.SpaceAdvance) error {
+func (q ReembedRepository) Advance(ctx context.Context, space int16, to index.SpaceAdvance) error {
 	return classify("advance the re-embedding", q.q.ReembedAdvance(ctx, dbsqlc.ReembedAdvanceParams{WorkspaceID: q.ws,
 		Space: space, LastDoc: to.Last, Written: int32(to.Written), Refused: int32(to.Failed),
 		Handled: int32(to.Written + to.Failed)}))
 }
 
 // Mark stores the state of a re-embedding.
-func (q reembedRepository) Mark(ctx context.Context, space int16, state, reason string) error {
+func (q ReembedRepository) Mark(ctx context.Context, space int16, state, reason string) error {
 	return classify("record the state of the re-embedding", q.q.ReembedMark(ctx, dbsqlc.ReembedMarkParams{
 		WorkspaceID: q.ws, Space: space, State: state, Reason: storable(reason)}))
 }
 
 // Refusals lists documents that a model refused.
-func (q reembedRepository) Refusals(ctx context.Context, space int16, max int) ([]index.Refusal, error) {
+func (q ReembedRepository) Refusals(ctx context.Context, space int16, max int) ([]index.Refusal, error) {
 	rows, err := q.q.RefusalsList(ctx,
 		dbsqlc.RefusalsListParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
 	var out []index.Refusal
@@ -211,7 +195,7 @@ func (q reembedRepository) Refusals(ctx context.Context, space int16, max int) (
 }
 
 // ForgetRefusals makes refused documents be tried again.
-func (q reembedRepository) ForgetRefusals(ctx context.Context, space int16) error {
+func (q ReembedRepository) ForgetRefusals(ctx context.Context, space int16) error {
 	return classify("forget the refused documents", q.q.RefusalsForget(ctx,
 		dbsqlc.RefusalsForgetParams{WorkspaceID: q.ws, Space: space}))
 }

@@ -12,29 +12,16 @@ import (
 	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/reflection"
 	"cairn/internal/store/dbsqlc"
 )
 
-// reflectStore implements the store of the service reflection.
-type reflectStore struct{ *Store }
-
-// Reflections returns the store of the service reflection.
-func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
-
-// WithReflections runs fn in a transaction that has entered ws.
-func (s reflectStore) WithReflections(ctx context.Context, ws int64,
-	fn func(context.Context, reflection.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, reflectionTx(q)) })
-}
-
 // LockReflections serializes the opening and closing of reflections in the workspace.
-func (q reflectionRepository) LockReflections(ctx context.Context) error {
+func (q ReflectionRepository) LockReflections(ctx context.Context) error {
 	return classify("lock the reflections", q.q.ReflectionLock(ctx, q.ws))
 }
 
 // Unread lists messages that a reflection may read, grouped by conversation.
-func (q reflectionRepository) Unread(ctx context.Context, w domainreflection.Window) ([]domainreflection.Message,
+func (q ReflectionRepository) Unread(ctx context.Context, w domainreflection.Window) ([]domainreflection.Message,
 	error) {
 	rows, err := q.q.ReflectionUnread(ctx,
 		dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until,
@@ -52,7 +39,7 @@ func (q reflectionRepository) Unread(ctx context.Context, w domainreflection.Win
 }
 
 // Range reads the messages of a range.
-func (q reflectionRepository) Range(ctx context.Context, r domainreflection.Read) ([]domainreflection.Message, error) {
+func (q ReflectionRepository) Range(ctx context.Context, r domainreflection.Read) ([]domainreflection.Message, error) {
 	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws,
 		ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
 	if err != nil {
@@ -81,7 +68,7 @@ func saidOf(r dbsqlc.ReflectionRangeRow) (domainreflection.Message, error) {
 }
 
 // Stale lists unread ranges before a window.
-func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]domainreflection.Read, error) {
+func (q ReflectionRepository) Stale(ctx context.Context, before time.Time) ([]domainreflection.Read, error) {
 	rows, err := q.q.ReflectionStale(ctx, dbsqlc.ReflectionStaleParams{WorkspaceID: q.ws, Before: before})
 	if err != nil {
 		return nil, classify("list the stale messages", err)
@@ -95,7 +82,7 @@ func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]do
 }
 
 // PutReads records the ranges that a run will read.
-func (q reflectionRepository) PutReads(ctx context.Context, id string, reads []domainreflection.Read) error {
+func (q ReflectionRepository) PutReads(ctx context.Context, id string, reads []domainreflection.Read) error {
 	for _, r := range reads {
 		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
@@ -108,7 +95,7 @@ func (q reflectionRepository) PutReads(ctx context.Context, id string, reads []d
 }
 
 // Reads lists the ranges of a run.
-func (q reflectionRepository) Reads(ctx context.Context, id string) ([]domainreflection.Read, error) {
+func (q ReflectionRepository) Reads(ctx context.Context, id string) ([]domainreflection.Read, error) {
 	rows, err := q.q.ReflectionReads(ctx, dbsqlc.ReflectionReadsParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list the ranges", err)
@@ -122,14 +109,14 @@ func (q reflectionRepository) Reads(ctx context.Context, id string) ([]domainref
 }
 
 // EndReads closes the ranges of the first parts of a run.
-func (q reflectionRepository) EndReads(ctx context.Context, id string, parts int, state string) error {
+func (q ReflectionRepository) EndReads(ctx context.Context, id string, parts int, state string) error {
 	_, err := q.q.ReflectionReadsEnd(ctx, dbsqlc.ReflectionReadsEndParams{State: state, WorkspaceID: q.ws, RunID: id,
 		Parts: int32(parts)})
 	return classify("close the ranges", err)
 }
 
 // SkipRead skips the part of a range up to the end of r.
-func (q reflectionRepository) SkipRead(ctx context.Context, id string, r domainreflection.Read) error {
+func (q ReflectionRepository) SkipRead(ctx context.Context, id string, r domainreflection.Read) error {
 	n, err := q.q.ReflectionReadsSkip(ctx,
 		dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
@@ -137,26 +124,26 @@ func (q reflectionRepository) SkipRead(ctx context.Context, id string, r domainr
 }
 
 // FreeReads releases the ranges that a run has not read.
-func (q reflectionRepository) FreeReads(ctx context.Context, id string) error {
+func (q ReflectionRepository) FreeReads(ctx context.Context, id string) error {
 	_, err := q.q.ReflectionReadsFree(ctx, dbsqlc.ReflectionReadsFreeParams{WorkspaceID: q.ws, RunID: id})
 	return classify("release the unread ranges", err)
 }
 
 // ContiguousMark returns the last message of a conversation before the first unread one.
-func (q reflectionRepository) ContiguousMark(ctx context.Context, conversation int64) (int, error) {
+func (q ReflectionRepository) ContiguousMark(ctx context.Context, conversation int64) (int, error) {
 	seq, err := q.q.ReflectionMark(ctx, dbsqlc.ReflectionMarkParams{WorkspaceID: q.ws, ConversationID: conversation})
 	return int(seq), classify("find the last read message", err)
 }
 
 // LastTurn returns the last turn of a conversation up to a message.
-func (q reflectionRepository) LastTurn(ctx context.Context, conversation int64, seq int) (int, error) {
+func (q ReflectionRepository) LastTurn(ctx context.Context, conversation int64, seq int) (int, error) {
 	turn, err := q.q.ReflectionTurns(ctx, dbsqlc.ReflectionTurnsParams{WorkspaceID: q.ws, ConversationID: conversation,
 		Seq: int32(seq)})
 	return int(turn), classify("find the last turn", err)
 }
 
 // ReflectionOf finds the reflection of a date and generation.
-func (q reflectionRepository) ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error) {
+func (q ReflectionRepository) ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error) {
 	r, err := q.q.ReflectionOf(ctx, dbsqlc.ReflectionOfParams{WorkspaceID: q.ws, Date: date,
 		Generation: int32(generation)})
 	if isNoRows(err) {
@@ -169,7 +156,7 @@ func (q reflectionRepository) ReflectionOf(ctx context.Context, date string, gen
 }
 
 // Reflections lists the runs of a date, or of all dates if it is empty, the latest first.
-func (q reflectionRepository) Reflections(ctx context.Context, date string, max int) ([]run.Run, error) {
+func (q ReflectionRepository) Reflections(ctx context.Context, date string, max int) ([]run.Run, error) {
 	rows, err := q.q.ReflectionsRecent(ctx,
 		dbsqlc.ReflectionsRecentParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
 	if err != nil {
@@ -183,7 +170,7 @@ func (q reflectionRepository) Reflections(ctx context.Context, date string, max 
 }
 
 // PutDay stores the result of a local date.
-func (q reflectionRepository) PutDay(ctx context.Context, id string, status string, r domainreflection.Report) error {
+func (q ReflectionRepository) PutDay(ctx context.Context, id string, status string, r domainreflection.Report) error {
 	date, err := dayOf(r.Date)
 	if err != nil {
 		return err
@@ -204,13 +191,13 @@ func (q reflectionRepository) PutDay(ctx context.Context, id string, status stri
 
 // EmptyWeek reports whether the day at an instant is the seventh in a row with an empty reflection
 // although conversations took place.
-func (q reflectionRepository) EmptyWeek(ctx context.Context, at time.Time) (bool, error) {
+func (q ReflectionRepository) EmptyWeek(ctx context.Context, at time.Time) (bool, error) {
 	emptyWeek, err := q.q.ReflectionEmptyWeek(ctx, dbsqlc.ReflectionEmptyWeekParams{WorkspaceID: q.ws, At: at})
 	return emptyWeek, classify("read the previous days", err)
 }
 
 // Days lists dates, the latest first.
-func (q reflectionRepository) Days(ctx context.Context, from, to string, max int) ([]domainreflection.Day, error) {
+func (q ReflectionRepository) Days(ctx context.Context, from, to string, max int) ([]domainreflection.Day, error) {
 	first, err := dayOf(from)
 	if err != nil {
 		return nil, err
@@ -246,14 +233,14 @@ func dayOf(date string) (pgtype.Date, error) {
 }
 
 // Recalled counts notes that a search has returned.
-func (q reflectionRepository) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
+func (q ReflectionRepository) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
 	return classify("count the recalled notes",
 		q.q.NoteRecalled(ctx, dbsqlc.NoteRecalledParams{WorkspaceID: q.ws, Keys: keys, QuerySha: query[:],
 			Relevances: relevances}))
 }
 
 // RecalledNotes lists notes that searches have returned at least a number of times.
-func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days,
+func (q ReflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days,
 	max int) ([]domainreflection.Recall,
 	error) {
 	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls),
@@ -271,7 +258,7 @@ func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, querie
 }
 
 // NotesOf lists the notes of a local date, in order of creation.
-func (q reflectionRepository) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
+func (q ReflectionRepository) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
 	rows, err := q.q.ReflectionNotes(ctx, dbsqlc.ReflectionNotesParams{WorkspaceID: q.ws, Date: date,
 		MaxRows: int32(max)})
 	if err != nil {

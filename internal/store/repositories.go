@@ -1,241 +1,200 @@
 package store
 
-// Tx is a transaction that has entered a workspace. Its repositories read and write
-// the rows of one subject each.
+// Tx is a transaction that has entered a workspace. Only InWorkspace and its siblings make one. Its repositories read
+// and write the rows of one subject each.
 type Tx struct{ session }
+
+// transaction returns the transaction of a repository, for the repositories of other subjects.
+func (s session) transaction() Tx { return Tx{s} }
 
 // Each repository reads and writes the rows of one subject.
 type (
-	agentRunRepository         struct{ session }
-	bankRepository             struct{ session }
-	callRepository             struct{ session }
-	caseRepository             struct{ session }
-	conversationRepository     struct{ session }
-	conversationViewRepository struct{ session }
-	curationRepository         struct{ session }
-	decisionRepository         struct{ session }
-	deletedSkillRepository     struct{ session }
-	documentRepository         struct{ session }
-	dumpRepository             struct{ session }
-	historyRepository          struct{ session }
-	identityRepository         struct{ session }
-	keyRepository              struct{ session }
-	leaseRepository            struct{ session }
-	loadRepository             struct{ session }
-	longTermRepository         struct{ session }
-	offloadRepository          struct{ session }
-	operationRepository        struct{ session }
-	outboxRepository           struct{ session }
-	outcomeRepository          struct{ session }
-	packageRepository          struct{ session }
-	pendingMemoryRepository    struct{ session }
-	pendingSkillRepository     struct{ session }
-	probeRepository            struct{ session }
-	promptMemoryRepository     struct{ session }
-	reembedRepository          struct{ session }
-	reflectionRepository       struct{ session }
-	roundRepository            struct{ session }
-	runRepository              struct{ session }
-	scheduleRepository         struct{ session }
-	sessionRepository          struct{ session }
-	skillRepository            struct{ session }
-	skillUseRepository         struct{ session }
-	soulRepository             struct{ session }
-	spaceRepository            struct{ session }
-	stepRepository             struct{ session }
-	targetRepository           struct{ session }
-	taskRepository             struct{ session }
-	trainingRepository         struct{ session }
-	transcriptRepository       struct{ session }
-	turnRepository             struct{ session }
-	updateRepository           struct{ session }
-	voteRepository             struct{ session }
-	workspaceRepository        struct{ session }
+	AgentRunRepository         struct{ session }
+	BankRepository             struct{ session }
+	CallRepository             struct{ session }
+	CaseRepository             struct{ session }
+	ConversationRepository     struct{ session }
+	ConversationViewRepository struct{ session }
+	CurationRepository         struct{ session }
+	DecisionRepository         struct{ session }
+	DeletedSkillRepository     struct{ session }
+	DocumentRepository         struct{ session }
+	DumpRepository             struct{ session }
+	HistoryRepository          struct{ session }
+	IdentityRepository         struct{ session }
+	KeyRepository              struct{ session }
+	LeaseRepository            struct{ session }
+	LoadRepository             struct{ session }
+	LongTermRepository         struct{ session }
+	OffloadRepository          struct{ session }
+	OperationRepository        struct{ session }
+	OutboxRepository           struct{ session }
+	OutcomeRepository          struct{ session }
+	PackageRepository          struct{ session }
+	PendingMemoryRepository    struct{ session }
+	PendingSkillRepository     struct{ session }
+	ProbeRepository            struct{ session }
+	PromptMemoryRepository     struct{ session }
+	ReembedRepository          struct{ session }
+	ReflectionRepository       struct{ session }
+	RoundRepository            struct{ session }
+	RunRepository              struct{ session }
+	ScheduleRepository         struct{ session }
+	SessionRepository          struct{ session }
+	SkillRepository            struct{ session }
+	SkillUseRepository         struct{ session }
+	SoulRepository             struct{ session }
+	SpaceRepository            struct{ session }
+	StepRepository             struct{ session }
+	TargetRepository           struct{ session }
+	TaskRepository             struct{ session }
+	TrainingRepository         struct{ session }
+	TranscriptRepository       struct{ session }
+	TurnRepository             struct{ session }
+	UpdateRepository           struct{ session }
+	VoteRepository             struct{ session }
+	WorkspaceRepository        struct{ session }
 )
 
-func (s session) agentRuns() agentRunRepository                 { return agentRunRepository{s} }
-func (s session) banks() bankRepository                         { return bankRepository{s} }
-func (s session) calls() callRepository                         { return callRepository{s} }
-func (s session) cases() caseRepository                         { return caseRepository{s} }
-func (s session) conversations() conversationRepository         { return conversationRepository{s} }
-func (s session) conversationViews() conversationViewRepository { return conversationViewRepository{s} }
-func (s session) curation() curationRepository                  { return curationRepository{s} }
-func (s session) decisions() decisionRepository                 { return decisionRepository{s} }
-func (s session) deletedSkills() deletedSkillRepository         { return deletedSkillRepository{s} }
-func (s session) documents() documentRepository                 { return documentRepository{s} }
-func (s session) dump() dumpRepository                          { return dumpRepository{s} }
-func (s session) histories() historyRepository                  { return historyRepository{s} }
-func (s session) identity() identityRepository                  { return identityRepository{s} }
-func (s session) keys() keyRepository                           { return keyRepository{s} }
-func (s session) leases() leaseRepository                       { return leaseRepository{s} }
-func (s session) load() loadRepository                          { return loadRepository{s} }
-func (s session) longTerm() longTermRepository                  { return longTermRepository{s} }
-func (s session) offloads() offloadRepository                   { return offloadRepository{s} }
-func (s session) operations() operationRepository               { return operationRepository{s} }
-func (s session) outbox() outboxRepository                      { return outboxRepository{s} }
-func (s session) outcomes() outcomeRepository                   { return outcomeRepository{s} }
-func (s session) packages() packageRepository                   { return packageRepository{s} }
-func (s session) pendingMemories() pendingMemoryRepository      { return pendingMemoryRepository{s} }
-func (s session) pendingSkills() pendingSkillRepository         { return pendingSkillRepository{s} }
-func (s session) probes() probeRepository                       { return probeRepository{s} }
-func (s session) promptMemory() promptMemoryRepository          { return promptMemoryRepository{s} }
-func (s session) reembeds() reembedRepository                   { return reembedRepository{s} }
-func (s session) reflections() reflectionRepository             { return reflectionRepository{s} }
-func (s session) rounds() roundRepository                       { return roundRepository{s} }
-func (s session) runs() runRepository                           { return runRepository{s} }
-func (s session) schedules() scheduleRepository                 { return scheduleRepository{s} }
-func (s session) sessions() sessionRepository                   { return sessionRepository{s} }
-func (s session) skills() skillRepository                       { return skillRepository{s} }
-func (s session) skillUses() skillUseRepository                 { return skillUseRepository{s} }
-func (s session) souls() soulRepository                         { return soulRepository{s} }
-func (s session) spaces() spaceRepository                       { return spaceRepository{s} }
-func (s session) steps() stepRepository                         { return stepRepository{s} }
-func (s session) targets() targetRepository                     { return targetRepository{s} }
-func (s session) tasks() taskRepository                         { return taskRepository{s} }
-func (s session) training() trainingRepository                  { return trainingRepository{s} }
-func (s session) transcripts() transcriptRepository             { return transcriptRepository{s} }
-func (s session) turns() turnRepository                         { return turnRepository{s} }
-func (s session) updates() updateRepository                     { return updateRepository{s} }
-func (s session) votes() voteRepository                         { return voteRepository{s} }
-func (s session) workspaces() workspaceRepository               { return workspaceRepository{s} }
+// Adds returns the repository of adds.
+func (t Tx) Adds() AddRepository { return AddRepository{t.session} }
 
-// AgentRuns returns the agent run repository.
-func (t Tx) AgentRuns() agentRunRepository { return t.session.agentRuns() }
+// AgentRuns returns the repository of agent runs.
+func (t Tx) AgentRuns() AgentRunRepository { return AgentRunRepository{t.session} }
 
-// Banks returns the bank repository.
-func (t Tx) Banks() bankRepository { return t.session.banks() }
+// Banks returns the repository of banks.
+func (t Tx) Banks() BankRepository { return BankRepository{t.session} }
 
-// Calls returns the call repository.
-func (t Tx) Calls() callRepository { return t.session.calls() }
+// Calls returns the repository of calls.
+func (t Tx) Calls() CallRepository { return CallRepository{t.session} }
 
-// Cases returns the case repository.
-func (t Tx) Cases() caseRepository { return t.session.cases() }
+// Cases returns the repository of cases.
+func (t Tx) Cases() CaseRepository { return CaseRepository{t.session} }
 
-// Conversations returns the conversation repository.
-func (t Tx) Conversations() conversationRepository { return t.session.conversations() }
+// ConversationViews returns the repository of conversation views.
+func (t Tx) ConversationViews() ConversationViewRepository {
+	return ConversationViewRepository{t.session}
+}
 
-// ConversationViews returns the conversation view repository.
-func (t Tx) ConversationViews() conversationViewRepository { return t.session.conversationViews() }
+// Conversations returns the repository of conversations.
+func (t Tx) Conversations() ConversationRepository { return ConversationRepository{t.session} }
 
-// Curation returns the curation repository.
-func (t Tx) Curation() curationRepository { return t.session.curation() }
+// Curation returns the repository of curation.
+func (t Tx) Curation() CurationRepository { return CurationRepository{t.session} }
 
-// Decisions returns the decision repository.
-func (t Tx) Decisions() decisionRepository { return t.session.decisions() }
+// Decisions returns the repository of decisions.
+func (t Tx) Decisions() DecisionRepository { return DecisionRepository{t.session} }
 
-// DeletedSkills returns the deleted skill repository.
-func (t Tx) DeletedSkills() deletedSkillRepository { return t.session.deletedSkills() }
+// DeletedSkills returns the repository of deleted skills.
+func (t Tx) DeletedSkills() DeletedSkillRepository { return DeletedSkillRepository{t.session} }
 
-// Documents returns the document repository.
-func (t Tx) Documents() documentRepository { return t.session.documents() }
+// Documents returns the repository of documents.
+func (t Tx) Documents() DocumentRepository { return DocumentRepository{t.session} }
 
-// Dump returns the dump repository.
-func (t Tx) Dump() dumpRepository { return t.session.dump() }
+// Dump returns the repository of dump.
+func (t Tx) Dump() DumpRepository { return DumpRepository{t.session} }
 
-// Histories returns the history repository.
-func (t Tx) Histories() historyRepository { return t.session.histories() }
+// Evaluations returns the repository of evaluations.
+func (t Tx) Evaluations() EvaluationRepository { return EvaluationRepository{t.session} }
 
-// Identity returns the identity repository.
-func (t Tx) Identity() identityRepository { return t.session.identity() }
+// Histories returns the repository of histories.
+func (t Tx) Histories() HistoryRepository { return HistoryRepository{t.session} }
 
-// Keys returns the key repository.
-func (t Tx) Keys() keyRepository { return t.session.keys() }
+// Identity returns the repository of identity.
+func (t Tx) Identity() IdentityRepository { return IdentityRepository{t.session} }
 
-// Leases returns the lease repository.
-func (t Tx) Leases() leaseRepository { return t.session.leases() }
+// Keys returns the repository of keys.
+func (t Tx) Keys() KeyRepository { return KeyRepository{t.session} }
 
-// Load returns the load repository.
-func (t Tx) Load() loadRepository { return t.session.load() }
+// Leases returns the repository of leases.
+func (t Tx) Leases() LeaseRepository { return LeaseRepository{t.session} }
 
-// LongTerm returns the long term repository.
-func (t Tx) LongTerm() longTermRepository { return t.session.longTerm() }
+// Load returns the repository of load.
+func (t Tx) Load() LoadRepository { return LoadRepository{t.session} }
 
-// Offloads returns the offload repository.
-func (t Tx) Offloads() offloadRepository { return t.session.offloads() }
+// LongTerm returns the repository of long term.
+func (t Tx) LongTerm() LongTermRepository { return LongTermRepository{t.session} }
 
-// Operations returns the operation repository.
-func (t Tx) Operations() operationRepository { return t.session.operations() }
+// Offloads returns the repository of offloads.
+func (t Tx) Offloads() OffloadRepository { return OffloadRepository{t.session} }
 
-// Outbox returns the outbox repository.
-func (t Tx) Outbox() outboxRepository { return t.session.outbox() }
+// Operations returns the repository of operations.
+func (t Tx) Operations() OperationRepository { return OperationRepository{t.session} }
 
-// Outcomes returns the outcome repository.
-func (t Tx) Outcomes() outcomeRepository { return t.session.outcomes() }
+// Outbox returns the repository of outbox.
+func (t Tx) Outbox() OutboxRepository { return OutboxRepository{t.session} }
 
-// Packages returns the package repository.
-func (t Tx) Packages() packageRepository { return t.session.packages() }
+// Outcomes returns the repository of outcomes.
+func (t Tx) Outcomes() OutcomeRepository { return OutcomeRepository{t.session} }
 
-// PendingMemories returns the pending memory repository.
-func (t Tx) PendingMemories() pendingMemoryRepository { return t.session.pendingMemories() }
+// Packages returns the repository of packages.
+func (t Tx) Packages() PackageRepository { return PackageRepository{t.session} }
 
-// PendingSkills returns the pending skill repository.
-func (t Tx) PendingSkills() pendingSkillRepository { return t.session.pendingSkills() }
+// PendingMemories returns the repository of pending memories.
+func (t Tx) PendingMemories() PendingMemoryRepository { return PendingMemoryRepository{t.session} }
 
-// Probes returns the probe repository.
-func (t Tx) Probes() probeRepository { return t.session.probes() }
+// PendingSkills returns the repository of pending skills.
+func (t Tx) PendingSkills() PendingSkillRepository { return PendingSkillRepository{t.session} }
 
-// PromptMemory returns the prompt memory repository.
-func (t Tx) PromptMemory() promptMemoryRepository { return t.session.promptMemory() }
+// Probes returns the repository of probes.
+func (t Tx) Probes() ProbeRepository { return ProbeRepository{t.session} }
 
-// Reflections returns the reflection repository.
-func (t Tx) Reflections() reflectionRepository { return t.session.reflections() }
+// PromptMemory returns the repository of prompt memory.
+func (t Tx) PromptMemory() PromptMemoryRepository { return PromptMemoryRepository{t.session} }
 
-// Rounds returns the round repository.
-func (t Tx) Rounds() roundRepository { return t.session.rounds() }
+// Reembeds returns the repository of reembeds.
+func (t Tx) Reembeds() ReembedRepository { return ReembedRepository{t.session} }
 
-// Runs returns the run repository.
-func (t Tx) Runs() runRepository { return t.session.runs() }
+// Reflections returns the repository of reflections.
+func (t Tx) Reflections() ReflectionRepository { return ReflectionRepository{t.session} }
 
-// Schedules returns the schedule repository.
-func (t Tx) Schedules() scheduleRepository { return t.session.schedules() }
+// Rounds returns the repository of rounds.
+func (t Tx) Rounds() RoundRepository { return RoundRepository{t.session} }
 
-// Sessions returns the session repository.
-func (t Tx) Sessions() sessionRepository { return t.session.sessions() }
+// Runs returns the repository of runs.
+func (t Tx) Runs() RunRepository { return RunRepository{t.session} }
 
-// Skills returns the skill repository.
-func (t Tx) Skills() skillRepository { return t.session.skills() }
+// Schedules returns the repository of schedules.
+func (t Tx) Schedules() ScheduleRepository { return ScheduleRepository{t.session} }
 
-// SkillUses returns the skill use repository.
-func (t Tx) SkillUses() skillUseRepository { return t.session.skillUses() }
+// Sessions returns the repository of sessions.
+func (t Tx) Sessions() SessionRepository { return SessionRepository{t.session} }
 
-// Souls returns the soul repository.
-func (t Tx) Souls() soulRepository { return t.session.souls() }
+// SkillUses returns the repository of skill uses.
+func (t Tx) SkillUses() SkillUseRepository { return SkillUseRepository{t.session} }
 
-// Steps returns the step repository.
-func (t Tx) Steps() stepRepository { return t.session.steps() }
+// Skills returns the repository of skills.
+func (t Tx) Skills() SkillRepository { return SkillRepository{t.session} }
 
-// Targets returns the target repository.
-func (t Tx) Targets() targetRepository { return t.session.targets() }
+// Souls returns the repository of souls.
+func (t Tx) Souls() SoulRepository { return SoulRepository{t.session} }
 
-// Tasks returns the task repository.
-func (t Tx) Tasks() taskRepository { return t.session.tasks() }
+// Spaces returns the repository of spaces.
+func (t Tx) Spaces() SpaceRepository { return SpaceRepository{t.session} }
 
-// Training returns the training repository.
-func (t Tx) Training() trainingRepository { return t.session.training() }
+// Steps returns the repository of steps.
+func (t Tx) Steps() StepRepository { return StepRepository{t.session} }
 
-// Transcripts returns the transcript repository.
-func (t Tx) Transcripts() transcriptRepository { return t.session.transcripts() }
+// Targets returns the repository of targets.
+func (t Tx) Targets() TargetRepository { return TargetRepository{t.session} }
 
-// Turns returns the turn repository.
-func (t Tx) Turns() turnRepository { return t.session.turns() }
+// Tasks returns the repository of tasks.
+func (t Tx) Tasks() TaskRepository { return TaskRepository{t.session} }
 
-// Updates returns the update repository.
-func (t Tx) Updates() updateRepository { return t.session.updates() }
+// Training returns the repository of training.
+func (t Tx) Training() TrainingRepository { return TrainingRepository{t.session} }
 
-// Workspaces returns the workspace repository.
-func (t Tx) Workspaces() workspaceRepository { return t.session.workspaces() }
+// Transcripts returns the repository of transcripts.
+func (t Tx) Transcripts() TranscriptRepository { return TranscriptRepository{t.session} }
 
-// Adds returns the add repository.
-func (t Tx) Adds() addRepository { return addRepository{t.session} }
+// Turns returns the repository of turns.
+func (t Tx) Turns() TurnRepository { return TurnRepository{t.session} }
 
-// Evaluations returns the evaluation repository.
-func (t Tx) Evaluations() evaluationRepository { return evaluationRepository{t.session} }
+// Updates returns the repository of updates.
+func (t Tx) Updates() UpdateRepository { return UpdateRepository{t.session} }
 
-// Reembeds returns the reembed repository.
-func (t Tx) Reembeds() reembedRepository { return t.session.reembeds() }
+// Votes returns the repository of votes.
+func (t Tx) Votes() VoteRepository { return VoteRepository{t.session} }
 
-// Spaces returns the space repository.
-func (t Tx) Spaces() spaceRepository { return t.session.spaces() }
-
-// Votes returns the vote repository.
-func (t Tx) Votes() voteRepository { return t.session.votes() }
+// Workspaces returns the repository of workspaces.
+func (t Tx) Workspaces() WorkspaceRepository { return WorkspaceRepository{t.session} }

@@ -4,43 +4,42 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/service/relay"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Pruner returns what removes old records.
-func (s *Store) Pruner() relay.Pruner { return pruner{s} }
+func (s *Store) Pruner() Pruner { return Pruner{s} }
 
-type pruner struct{ *Store }
+type Pruner struct{ *Store }
 
 // prunedAtOnce is the maximum number of rows in one transaction.
 const prunedAtOnce = 1000
 
-func (s pruner) PruneCalls(ctx context.Context, keep time.Duration) (int64, error) {
+func (s Pruner) PruneCalls(ctx context.Context, keep time.Duration) (int64, error) {
 	return s.prune(ctx, "model calls", func(q *dbsqlc.Queries) (int64, error) {
 		return q.CallsPrune(ctx, dbsqlc.CallsPruneParams{Keep: keep, MaxRows: prunedAtOnce})
 	})
 }
 
-func (s pruner) PruneRuns(ctx context.Context, keep time.Duration) (int64, error) {
+func (s Pruner) PruneRuns(ctx context.Context, keep time.Duration) (int64, error) {
 	return s.prune(ctx, "runs", func(q *dbsqlc.Queries) (int64, error) {
 		return q.RunsPrune(ctx, dbsqlc.RunsPruneParams{Keep: keep, MaxRows: prunedAtOnce})
 	})
 }
 
-func (s pruner) PruneOperations(ctx context.Context, keep time.Duration) (int64, error) {
+func (s Pruner) PruneOperations(ctx context.Context, keep time.Duration) (int64, error) {
 	return s.prune(ctx, "operations", func(q *dbsqlc.Queries) (int64, error) {
 		return q.OperationsPrune(ctx, dbsqlc.OperationsPruneParams{Keep: keep, MaxRows: prunedAtOnce})
 	})
 }
 
-func (s pruner) PruneAudit(ctx context.Context, keep time.Duration) (int64, error) {
+func (s Pruner) PruneAudit(ctx context.Context, keep time.Duration) (int64, error) {
 	return s.prune(ctx, "audit events", func(q *dbsqlc.Queries) (int64, error) {
 		return q.AuditPrune(ctx, dbsqlc.AuditPruneParams{Keep: keep, MaxRows: prunedAtOnce})
 	})
 }
 
-func (s pruner) prune(ctx context.Context, what string, do func(q *dbsqlc.Queries) (int64, error)) (n int64,
+func (s Pruner) prune(ctx context.Context, what string, do func(q *dbsqlc.Queries) (int64, error)) (n int64,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		n, err = do(q)

@@ -59,7 +59,7 @@ func (s *Store) Accept(ctx context.Context, a distillation.AcceptedRequest) (r r
 }
 
 // accepted finds the latest run of a's key, which must belong to the same request.
-func (q runRepository) accepted(ctx context.Context, a distillation.AcceptedRequest) (r run.Run, exists bool,
+func (q RunRepository) accepted(ctx context.Context, a distillation.AcceptedRequest) (r run.Run, exists bool,
 	err error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill),
 		BusinessKey: a.Key})
@@ -77,7 +77,7 @@ func (q runRepository) accepted(ctx context.Context, a distillation.AcceptedRequ
 }
 
 // Run reads a run.
-func (q runRepository) Run(ctx context.Context, id string) (run.Run, error) {
+func (q RunRepository) Run(ctx context.Context, id string) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return run.Run{}, q.lostRun(ctx, id, err)
@@ -86,7 +86,7 @@ func (q runRepository) Run(ctx context.Context, id string) (run.Run, error) {
 }
 
 // RunState reads a run without its configuration.
-func (q runRepository) RunState(ctx context.Context, id string) (run.Run, error) {
+func (q RunRepository) RunState(ctx context.Context, id string) (run.Run, error) {
 	r, err := q.q.RunState(ctx, dbsqlc.RunStateParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return run.Run{}, q.lostRun(ctx, id, err)
@@ -95,8 +95,8 @@ func (q runRepository) RunState(ctx context.Context, id string) (run.Run, error)
 }
 
 // RunTask is RunState with one of the run's tasks.
-func (q taskRepository) RunTask(ctx context.Context, id string, key string) (run.Run, distillation.Task, error) {
-	r, err := q.runs().RunState(ctx, id)
+func (q TaskRepository) RunTask(ctx context.Context, id string, key string) (run.Run, distillation.Task, error) {
+	r, err := q.transaction().Runs().RunState(ctx, id)
 	if err != nil {
 		return r, distillation.Task{}, err
 	}
@@ -113,7 +113,7 @@ func stateOf(r dbsqlc.RunStateRow) run.Run {
 }
 
 // RunSpec reads the configuration that a run is pinned to.
-func (q runRepository) RunSpec(ctx context.Context, id string) (json.RawMessage, error) {
+func (q RunRepository) RunSpec(ctx context.Context, id string) (json.RawMessage, error) {
 	raw, err := q.q.RunSpec(ctx, dbsqlc.RunSpecParams{WorkspaceID: q.ws, ID: id})
 	return raw, q.lostRun(ctx, id, err)
 }
@@ -127,7 +127,7 @@ func noRun(id string, err error) error {
 }
 
 // Runs lists the latest runs, newest first.
-func (q runRepository) Runs(ctx context.Context, max int) ([]run.Summary, error) {
+func (q RunRepository) Runs(ctx context.Context, max int) ([]run.Summary, error) {
 	rows, err := q.q.RunsRecent(ctx, dbsqlc.RunsRecentParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the runs", err)
@@ -144,21 +144,21 @@ func (q runRepository) Runs(ctx context.Context, max int) ([]run.Summary, error)
 
 // Redrive gives an open run another attempt with a new workflow. It returns false if the run has
 // ended, has another attempt, or has had most of these.
-func (q runRepository) Redrive(ctx context.Context, id string, attempt int, workflowID string, most int) (bool, error) {
+func (q RunRepository) Redrive(ctx context.Context, id string, attempt int, workflowID string, most int) (bool, error) {
 	n, err := q.q.RunRedrive(ctx, dbsqlc.RunRedriveParams{WorkspaceID: q.ws, ID: id, Attempt: int32(attempt),
 		WorkflowID: workflowID, Most: int32(most)})
 	return n == 1, classify("start another attempt at the run", err)
 }
 
 // StartRun marks a run as started. It returns false if the run has ended.
-func (q runRepository) StartRun(ctx context.Context, id string) (bool, error) {
+func (q RunRepository) StartRun(ctx context.Context, id string) (bool, error) {
 	n, err := q.q.RunStart(ctx, dbsqlc.RunStartParams{WorkspaceID: q.ws, ID: id})
 	return n == 1, classify("start the run", err)
 }
 
 // EndRun ends a run and its open tasks, and removes the outbox task that drives it. A run that has
 // ended stays unchanged.
-func (q runRepository) EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error {
+func (q RunRepository) EndRun(ctx context.Context, id string, outcome run.Outcome, reason string, result any) error {
 	raw, err := encode("the result", result)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (q runRepository) EndRun(ctx context.Context, id string, outcome run.Outcom
 
 // Reopen makes an ended run resume from its stored replies: its failed tasks are open again.
 // workflowID is the ID of the next attempt.
-func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
+func (q RunRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
 	n, err := q.q.RunReopen(ctx, dbsqlc.RunReopenParams{WorkflowID: workflowID, WorkspaceID: q.ws, ID: r.Ref.Run,
 		Attempt: int32(r.Attempt)})
 	if err == nil && n == 0 {
@@ -184,11 +184,11 @@ func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string)
 	if _, err := q.q.TasksReopen(ctx, dbsqlc.TasksReopenParams{WorkspaceID: q.ws, RunID: r.Ref.Run}); err != nil {
 		return classify("reopen the tasks", err)
 	}
-	return q.outbox().enqueueRun(ctx, r.Ref.Run, driveAfter)
+	return q.transaction().Outbox().enqueueRun(ctx, r.Ref.Run, driveAfter)
 }
 
 // Progress reads the progress of a run in one small statement.
-func (q runRepository) Progress(ctx context.Context, id string) (distillation.Progress, error) {
+func (q RunRepository) Progress(ctx context.Context, id string) (distillation.Progress, error) {
 	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return distillation.Progress{}, noRun(id, err)
@@ -205,7 +205,7 @@ func (q runRepository) Progress(ctx context.Context, id string) (distillation.Pr
 }
 
 // Usage sums up a run's model calls.
-func (q runRepository) Usage(ctx context.Context, id string) (run.Usage, error) {
+func (q RunRepository) Usage(ctx context.Context, id string) (run.Usage, error) {
 	u, err := q.q.RunUsage(ctx, dbsqlc.RunUsageParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return run.Usage{}, classify("add up the calls", err)
@@ -232,7 +232,7 @@ func runOf(r dbsqlc.Run) run.Run {
 }
 
 // PinModels stores the models of a run, unless it has some, and returns its configuration.
-func (q callRepository) PinModels(ctx context.Context, ref run.Ref, models map[string]string) (json.RawMessage, error) {
+func (q CallRepository) PinModels(ctx context.Context, ref run.Ref, models map[string]string) (json.RawMessage, error) {
 	raw, err := encode("the models", models)
 	if err != nil {
 		return nil, err

@@ -8,33 +8,16 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/scheduled"
-	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
 
-// scheduleStore implements the store of the service schedule.
-type scheduleStore struct{ *Store }
-
-// Schedules returns the store of the service schedule.
-func (s *Store) Schedules() schedule.Store { return scheduleStore{s} }
-
-// WithSchedules runs fn in a transaction that has entered ws.
-func (s scheduleStore) WithSchedules(ctx context.Context, ws int64, fn func(context.Context, schedule.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return fn(ctx, struct {
-			scheduleRepository
-			workspaceRepository
-		}{q.session.schedules(), q.session.workspaces()})
-	})
-}
-
 // ScheduledTasks lists the workspace's scheduled tasks, or only the one with a name.
-func (q scheduleRepository) ScheduledTasks(ctx context.Context, name string) ([]scheduled.Task, error) {
+func (q ScheduleRepository) ScheduledTasks(ctx context.Context, name string) ([]scheduled.Task, error) {
 	return q.queryTasks(ctx, name, 0)
 }
 
 // ScheduledTask finds a scheduled task. It returns false if the task was removed.
-func (q scheduleRepository) ScheduledTask(ctx context.Context, id int64) (scheduled.Task, bool, error) {
+func (q ScheduleRepository) ScheduledTask(ctx context.Context, id int64) (scheduled.Task, bool, error) {
 	found, err := q.queryTasks(ctx, "", id)
 	if err != nil || len(found) == 0 {
 		return scheduled.Task{}, false, err
@@ -42,7 +25,7 @@ func (q scheduleRepository) ScheduledTask(ctx context.Context, id int64) (schedu
 	return found[0], true, nil
 }
 
-func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int64) ([]scheduled.Task, error) {
+func (q ScheduleRepository) queryTasks(ctx context.Context, name string, id int64) ([]scheduled.Task, error) {
 	rows, err := q.q.SchedulesList(ctx, dbsqlc.SchedulesListParams{WorkspaceID: q.ws, Name: storable(name), ID: id})
 	out := make([]scheduled.Task, len(rows))
 	for i, r := range rows {
@@ -62,7 +45,7 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 }
 
 // PutTask creates a task. It returns false if its name is taken.
-func (q scheduleRepository) PutTask(ctx context.Context, d scheduled.Draft, next scheduled.Firing) (bool, error) {
+func (q ScheduleRepository) PutTask(ctx context.Context, d scheduled.Draft, next scheduled.Firing) (bool, error) {
 	if err := q.knownChat(ctx, d.To); err != nil {
 		return false, err
 	}
@@ -78,7 +61,7 @@ func (q scheduleRepository) PutTask(ctx context.Context, d scheduled.Draft, next
 }
 
 // knownChat returns NotFound for a chat that has never written. No chat is the home chat.
-func (q scheduleRepository) knownChat(ctx context.Context, name string) error {
+func (q ScheduleRepository) knownChat(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -94,7 +77,7 @@ func (q scheduleRepository) knownChat(ctx context.Context, name string) error {
 }
 
 // ChangeTask changes a task that is not built in.
-func (q scheduleRepository) ChangeTask(ctx context.Context, id int64, d scheduled.Draft, next scheduled.Firing) error {
+func (q ScheduleRepository) ChangeTask(ctx context.Context, id int64, d scheduled.Draft, next scheduled.Firing) error {
 	if err := q.knownChat(ctx, d.To); err != nil {
 		return err
 	}
@@ -106,26 +89,26 @@ func (q scheduleRepository) ChangeTask(ctx context.Context, id int64, d schedule
 }
 
 // PauseTask pauses a task.
-func (q scheduleRepository) PauseTask(ctx context.Context, id int64) error {
+func (q ScheduleRepository) PauseTask(ctx context.Context, id int64) error {
 	n, err := q.q.SchedulePause(ctx, dbsqlc.SchedulePauseParams{WorkspaceID: q.ws, ID: id})
 	return oneRow("pause the scheduled task", n, err)
 }
 
 // ResumeTask resumes a task.
-func (q scheduleRepository) ResumeTask(ctx context.Context, id int64, next scheduled.Firing) error {
+func (q ScheduleRepository) ResumeTask(ctx context.Context, id int64, next scheduled.Firing) error {
 	n, err := q.q.ScheduleResume(ctx, dbsqlc.ScheduleResumeParams{WorkspaceID: q.ws, ID: id, DueAt: &next.At,
 		DueDate: next.Date, DueKey: &next.Key})
 	return oneRow("resume the scheduled task", n, err)
 }
 
 // RemoveTask deletes a task that is not built in.
-func (q scheduleRepository) RemoveTask(ctx context.Context, id int64) error {
+func (q ScheduleRepository) RemoveTask(ctx context.Context, id int64) error {
 	n, err := q.q.ScheduleRemove(ctx, dbsqlc.ScheduleRemoveParams{WorkspaceID: q.ws, ID: id})
 	return oneRow("remove the scheduled task", n, err)
 }
 
 // Clock returns the database's time and the workspace's time zone.
-func (q workspaceRepository) Clock(ctx context.Context) (time.Time, string, error) {
+func (q WorkspaceRepository) Clock(ctx context.Context) (time.Time, string, error) {
 	now, err := q.q.DatabaseTime(ctx)
 	if err != nil {
 		return now, "", classify("read the clock", err)
@@ -135,7 +118,7 @@ func (q workspaceRepository) Clock(ctx context.Context) (time.Time, string, erro
 }
 
 // ReflectedTo returns the time up to which the workspace's days have been reflected on.
-func (q scheduleRepository) ReflectedTo(ctx context.Context) (time.Time, error) {
+func (q ScheduleRepository) ReflectedTo(ctx context.Context) (time.Time, error) {
 	at, err := q.q.ReflectedTo(ctx, q.ws)
 	if isNoRows(err) {
 		return time.Time{}, nil
@@ -145,7 +128,7 @@ func (q scheduleRepository) ReflectedTo(ctx context.Context) (time.Time, error) 
 
 // OpenTurn reports whether a conversation has a turn without a reply, except the turn of one
 // message.
-func (q scheduleRepository) OpenTurn(ctx context.Context, conversation, message string) (bool, error) {
+func (q ScheduleRepository) OpenTurn(ctx context.Context, conversation, message string) (bool, error) {
 	open, err := q.q.ScheduleOpenTurn(ctx,
 		dbsqlc.ScheduleOpenTurnParams{WorkspaceID: q.ws, Conversation: storable(conversation),
 			MessageID: storable(message)})
@@ -154,7 +137,7 @@ func (q scheduleRepository) OpenTurn(ctx context.Context, conversation, message 
 
 // replan recomputes the next firing of the tasks that follow the workspace's clock: all of them if
 // the time zone has changed, else only the reflection.
-func (q scheduleRepository) replan(ctx context.Context, all bool) error {
+func (q ScheduleRepository) replan(ctx context.Context, all bool) error {
 	tasks, err := q.ScheduledTasks(ctx, "")
 	if err != nil {
 		return err

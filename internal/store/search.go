@@ -15,7 +15,7 @@ import (
 )
 
 // Index replaces the indexed document of d's owner and returns the document's ID.
-func (q documentRepository) Index(ctx context.Context, d index.Doc) (int64, error) {
+func (q DocumentRepository) Index(ctx context.Context, d index.Doc) (int64, error) {
 	ids, err := q.IndexAll(ctx, []index.Doc{d})
 	if err != nil {
 		return 0, err
@@ -26,7 +26,7 @@ func (q documentRepository) Index(ctx context.Context, d index.Doc) (int64, erro
 // IndexAll is Index for documents that change together, once in a transaction. The shared counts
 // are updated in one statement each, the workspace's before the terms', so that writers cannot
 // deadlock. The documents have different owners. A document that is Gone is removed; its ID is 0.
-func (q documentRepository) IndexAll(ctx context.Context, docs []index.Doc) ([]int64, error) {
+func (q DocumentRepository) IndexAll(ctx context.Context, docs []index.Doc) ([]int64, error) {
 	ids, moves, count := make([]int64, len(docs)), termMoves{}, int32(0)
 	fresh, places := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, []int(nil)
 	for i, d := range docs {
@@ -75,7 +75,7 @@ func isNew(d index.Doc) bool { return d.New && !d.Gone }
 
 // putDoc writes or deletes the row of a document. It adds the changes of the terms' document
 // frequencies to moves; by is the change of the number of documents.
-func (q documentRepository) putDoc(ctx context.Context, d index.Doc, moves termMoves) (id int64, by int32, err error) {
+func (q DocumentRepository) putDoc(ctx context.Context, d index.Doc, moves termMoves) (id int64, by int32, err error) {
 	if !d.Gone {
 		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner,
 			Seq: int32(d.Seq), Status: d.Status})
@@ -111,7 +111,7 @@ func (q documentRepository) putDoc(ctx context.Context, d index.Doc, moves termM
 		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
 			return 0, 0, classify("drop the indexed document", err)
 		}
-		return 0, -1, q.outbox().Settle(ctx, outbox.EmbedDoc, fmt.Sprint(old.Doc)) // no text is left to embed
+		return 0, -1, q.transaction().Outbox().Settle(ctx, outbox.EmbedDoc, fmt.Sprint(old.Doc)) // no text is left to embed
 	}
 	err = classify("index the document", q.q.DocPut(ctx,
 		dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Type: d.Type,
@@ -167,7 +167,7 @@ func (m termMoves) speakers(terms []int32, by int32) {
 }
 
 // moveTerms updates the document frequencies.
-func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) error {
+func (q DocumentRepository) moveTerms(ctx context.Context, moves termMoves) error {
 	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
 	for term, by := range moves {
 		if by != (termMove{}) {
@@ -183,7 +183,7 @@ func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) erro
 
 // indexWithVectors indexes documents for search. For a text without a vector (nil in vectors) it
 // enqueues an outbox task to embed it.
-func (q documentRepository) indexWithVectors(ctx context.Context, docs []index.Doc, vectors [][]float32,
+func (q DocumentRepository) indexWithVectors(ctx context.Context, docs []index.Doc, vectors [][]float32,
 	space int16) error {
 	ids, err := q.IndexAll(ctx, docs)
 	if err != nil {
@@ -220,13 +220,13 @@ func (q documentRepository) indexWithVectors(ctx context.Context, docs []index.D
 }
 
 // PutEmbedding stores a document's vector.
-func (q documentRepository) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
+func (q DocumentRepository) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
 	return classify("store the vector", q.q.EmbeddingPut(ctx,
 		dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)}))
 }
 
 // DropEmbedding removes a vector whose text has changed.
-func (q documentRepository) DropEmbedding(ctx context.Context, doc int64, space int16) error {
+func (q DocumentRepository) DropEmbedding(ctx context.Context, doc int64, space int16) error {
 	return classify("drop the vector", q.q.EmbeddingDrop(ctx,
 		dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
 }
@@ -235,7 +235,7 @@ func (q documentRepository) DropEmbedding(ctx context.Context, doc int64, space 
 const noSpace = -1
 
 // Search ranks the workspace's documents.
-func (q documentRepository) Search(ctx context.Context, in index.Query) ([]index.Hit, error) {
+func (q DocumentRepository) Search(ctx context.Context, in index.Query) ([]index.Hit, error) {
 	vector, space := vectorOf(in)
 	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit),
 		Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
@@ -277,14 +277,14 @@ func terms(t []int32) []int32 {
 	return t
 }
 
-// searchIndex implements the index of the service search.
-type searchIndex struct{ *Store }
+// SearchIndex implements the index of the service search.
+type SearchIndex struct{ *Store }
 
 // SearchIndex returns the index of the service search.
-func (s *Store) SearchIndex() index.Index { return searchIndex{s} }
+func (s *Store) SearchIndex() SearchIndex { return SearchIndex{s} }
 
 // FindSkills ranks and reads skills in one statement.
-func (s searchIndex) FindSkills(ctx context.Context, ws int64, in index.Query, name string) (out []index.SkillHit,
+func (s SearchIndex) FindSkills(ctx context.Context, ws int64, in index.Query, name string) (out []index.SkillHit,
 	err error) {
 	vector, space := vectorOf(in)
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {

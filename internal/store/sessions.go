@@ -13,13 +13,13 @@ import (
 )
 
 // HistoryBySum finds a session by the hash of its messages.
-func (q historyRepository) HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error) {
+func (q HistoryRepository) HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error) {
 	r, err := q.q.HistoryBySum(ctx, dbsqlc.HistoryBySumParams{WorkspaceID: q.ws, ContentSha256: sum[:]})
 	return historyOf(r, err)
 }
 
 // History finds a session by its ID.
-func (q historyRepository) History(ctx context.Context, id string) (memory.History, bool, error) {
+func (q HistoryRepository) History(ctx context.Context, id string) (memory.History, bool, error) {
 	r, err := q.q.HistoryGet(ctx, dbsqlc.HistoryGetParams{WorkspaceID: q.ws, ID: storable(id)})
 	return historyOf(r, err)
 }
@@ -37,7 +37,7 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 }
 
 // PutHistory stores a session, sets its ID, and indexes its chunks for search.
-func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
+func (q HistoryRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
 	w memory.Writer) error {
 	docs, err := q.StoreHistory(ctx, h, chunks, w)
 	if err != nil {
@@ -52,12 +52,12 @@ func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, ch
 	for i, c := range chunks {
 		vectors[i] = w.Vectors[c.Text]
 	}
-	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
+	return q.transaction().Documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
 // StoreHistory stores a session and its chunks, sets its ID, and returns the documents of the chunks, which are not
 // indexed yet.
-func (q historyRepository) StoreHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
+func (q HistoryRepository) StoreHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
 	w memory.Writer) (docs []index.Doc, err error) {
 	run, _, _, _ := provenance(w)
 	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
@@ -90,7 +90,7 @@ func (q historyRepository) StoreHistory(ctx context.Context, h *memory.History, 
 }
 
 // RankChunks ranks the parts of one session, the best first.
-func (q historyRepository) RankChunks(ctx context.Context, history, query string, vector []float32,
+func (q HistoryRepository) RankChunks(ctx context.Context, history, query string, vector []float32,
 	space int16) ([]memory.Chunk, error) {
 	in := index.Query{Vector: vector, Space: space}
 	for _, t := range lexical.Terms(query) {
@@ -111,7 +111,7 @@ func (q historyRepository) RankChunks(ctx context.Context, history, query string
 }
 
 // Identity returns the active version, or version 0 if there is none.
-func (q identityRepository) Identity(ctx context.Context) (memory.IdentityVersion, error) {
+func (q IdentityRepository) Identity(ctx context.Context) (memory.IdentityVersion, error) {
 	r, err := q.q.IdentityGet(ctx, q.ws)
 	if isNoRows(err) {
 		return memory.IdentityVersion{}, nil
@@ -120,7 +120,7 @@ func (q identityRepository) Identity(ctx context.Context) (memory.IdentityVersio
 }
 
 // IdentityAt returns one version.
-func (q identityRepository) IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error) {
+func (q IdentityRepository) IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error) {
 	r, err := q.q.IdentityAt(ctx, dbsqlc.IdentityAtParams{WorkspaceID: q.ws, Version: int32(version)})
 	if isNoRows(err) {
 		return memory.IdentityVersion{}, fault.New(fault.NotFound,
@@ -130,7 +130,7 @@ func (q identityRepository) IdentityAt(ctx context.Context, version int) (memory
 }
 
 // IdentityHistory lists the versions, the latest first.
-func (q identityRepository) IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error) {
+func (q IdentityRepository) IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error) {
 	rows, err := q.q.IdentityHistory(ctx, dbsqlc.IdentityHistoryParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	out := make([]memory.IdentityVersion, len(rows))
 	for i, r := range rows {
@@ -141,7 +141,7 @@ func (q identityRepository) IdentityHistory(ctx context.Context, max int) ([]mem
 
 // AdvanceIdentity adds content as the next version. base must be the head. The numbers may have a
 // gap, if an erasure has reactivated an earlier version.
-func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, content, action, history string,
+func (q IdentityRepository) AdvanceIdentity(ctx context.Context, base int, content, action, history string,
 	w memory.Writer) (int, error) {
 	latest, err := q.q.IdentityLatest(ctx, q.ws)
 	if err != nil {
@@ -169,7 +169,7 @@ func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
 }
 
 // TakeLease leases a target for a time. taken is false if another holder has the lease.
-func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder string,
+func (q LeaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder string,
 	lives time.Duration) (memory.Lease, bool, error) {
 	r, err := q.q.LeaseTake(ctx, dbsqlc.LeaseTakeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
 		Holder: storable(holder), Lives: lives})
@@ -181,7 +181,7 @@ func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder s
 }
 
 // FreeLease releases a target. The lease of another holder stays unchanged.
-func (q leaseRepository) FreeLease(ctx context.Context, s memory.Scope, l memory.Lease) error {
+func (q LeaseRepository) FreeLease(ctx context.Context, s memory.Scope, l memory.Lease) error {
 	_, err := q.q.LeaseFree(ctx, dbsqlc.LeaseFreeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
 		Holder: storable(l.Holder), Fence: l.Fence})
 	return classify("release the target", err)
@@ -189,7 +189,7 @@ func (q leaseRepository) FreeLease(ctx context.Context, s memory.Scope, l memory
 
 // FenceOf returns the fencing token of a target's latest lease, 0 before the first. It does not
 // change until the transaction ends.
-func (q leaseRepository) FenceOf(ctx context.Context, s memory.Scope) (int64, error) {
+func (q LeaseRepository) FenceOf(ctx context.Context, s memory.Scope) (int64, error) {
 	fence, err := q.q.LeaseHeld(ctx, dbsqlc.LeaseHeldParams{WorkspaceID: q.ws, Type: string(s.Type),
 		TargetKey: s.Target})
 	if isNoRows(err) {

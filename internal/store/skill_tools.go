@@ -13,39 +13,39 @@ import (
 )
 
 // Once runs effect under the operation ID op, once, for services with results of many types.
-func (q operationRepository) Once(ctx context.Context, op string, args any,
+func (q OperationRepository) Once(ctx context.Context, op string, args any,
 	effect func() (json.RawMessage, error)) (json.RawMessage, error) {
 	return once(ctx, q.session, op, args, effect)
 }
 
 // PutView records that a run has read a version of a skill.
-func (q skillUseRepository) PutView(ctx context.Context, run string, skill int64, version int) error {
+func (q SkillUseRepository) PutView(ctx context.Context, run string, skill int64, version int) error {
 	return classify("record the view", q.q.ViewPut(ctx,
 		dbsqlc.ViewPutParams{WorkspaceID: q.ws, RunID: run, SkillID: skill, Version: int32(version)}))
 }
 
 // LastView returns the latest version of a skill that a run has read, 0 for none.
-func (q skillUseRepository) LastView(ctx context.Context, run string, skill int64) (int, error) {
+func (q SkillUseRepository) LastView(ctx context.Context, run string, skill int64) (int, error) {
 	n, err := q.q.ViewLatest(ctx, dbsqlc.ViewLatestParams{WorkspaceID: q.ws, RunID: run, SkillID: skill})
 	return int(n), classify("read the views", err)
 }
 
 // RecentWrites counts the changes and proposals of the given origins within the last hour, by the
 // database's clock.
-func (q skillUseRepository) RecentWrites(ctx context.Context, watched, autonomous []string) (skill.Writes, error) {
+func (q SkillUseRepository) RecentWrites(ctx context.Context, watched, autonomous []string) (skill.Writes, error) {
 	r, err := q.q.WritesRecent(ctx, dbsqlc.WritesRecentParams{WorkspaceID: q.ws, Watched: watched,
 		Autonomous: autonomous})
 	return skill.Writes{All: int(r.Watched), Autonomous: int(r.Autonomous)}, classify("count the recent changes", err)
 }
 
 // SkillCount returns the number of skills that are neither archived nor deleted.
-func (q skillRepository) SkillCount(ctx context.Context) (int, error) {
+func (q SkillRepository) SkillCount(ctx context.Context) (int, error) {
 	n, err := q.q.SkillsActiveCount(ctx, q.ws)
 	return int(n), classify("count the skills", err)
 }
 
 // SkillNames lists ID, name and status of every skill, by name.
-func (q skillRepository) SkillNames(ctx context.Context) ([]skill.Head, error) {
+func (q SkillRepository) SkillNames(ctx context.Context) ([]skill.Head, error) {
 	rows, err := q.q.SkillNames(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the names", err)
@@ -58,19 +58,19 @@ func (q skillRepository) SkillNames(ctx context.Context) ([]skill.Head, error) {
 }
 
 // SkillsOfBody returns the names of skills whose head has a body with this hash.
-func (q skillRepository) SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error) {
+func (q SkillRepository) SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error) {
 	names, err := q.q.SkillsOfBody(ctx, dbsqlc.SkillsOfBodyParams{WorkspaceID: q.ws, BodySha256: sha[:]})
 	return names, classify("find the body", err)
 }
 
 // TasksNaming returns the names of scheduled tasks whose prompts contain a skill's name.
-func (q skillUseRepository) TasksNaming(ctx context.Context, skill string) ([]string, error) {
+func (q SkillUseRepository) TasksNaming(ctx context.Context, skill string) ([]string, error) {
 	names, err := q.q.TasksNaming(ctx, dbsqlc.TasksNamingParams{WorkspaceID: q.ws, Skill: skill})
 	return names, classify("find tasks that name the skill", err)
 }
 
 // Offered lists the skills for a prompt's index: pinned ones, then the most recently used.
-func (q skillRepository) Offered(ctx context.Context) ([]skill.IndexEntry, error) {
+func (q SkillRepository) Offered(ctx context.Context) ([]skill.IndexEntry, error) {
 	rows, err := q.q.SkillsOffered(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the skills", err)
@@ -84,7 +84,7 @@ func (q skillRepository) Offered(ctx context.Context) ([]skill.IndexEntry, error
 }
 
 // Categories counts the skills of each category, starting with those without one.
-func (q skillRepository) Categories(ctx context.Context, statuses []skill.Status) ([]skill.CategoryCount, error) {
+func (q SkillRepository) Categories(ctx context.Context, statuses []skill.Status) ([]skill.CategoryCount, error) {
 	rows, err := q.q.SkillCategories(ctx, dbsqlc.SkillCategoriesParams{WorkspaceID: q.ws,
 		States: statusNames(statuses)})
 	if err != nil {
@@ -98,19 +98,19 @@ func (q skillRepository) Categories(ctx context.Context, statuses []skill.Status
 }
 
 // SetManaged sets whether autonomous writers manage a skill.
-func (q skillRepository) SetManaged(ctx context.Context, id int64, managed bool) error {
+func (q SkillRepository) SetManaged(ctx context.Context, id int64, managed bool) error {
 	n, err := q.q.SkillManagedSet(ctx, dbsqlc.SkillManagedSetParams{Managed: managed, WorkspaceID: q.ws, ID: id})
 	return oneRow("set the owner", n, err)
 }
 
 // SetTainted sets whether a skill contains untrusted text.
-func (q skillRepository) SetTainted(ctx context.Context, id int64, tainted bool) error {
+func (q SkillRepository) SetTainted(ctx context.Context, id int64, tainted bool) error {
 	n, err := q.q.SkillTaintSet(ctx, dbsqlc.SkillTaintSetParams{Tainted: tainted, WorkspaceID: q.ws, ID: id})
 	return oneRow("set the taint", n, err)
 }
 
 // SetAbsorbed records which skill has taken over the content of another, 0 for none.
-func (q deletedSkillRepository) SetAbsorbed(ctx context.Context, id, into int64) error {
+func (q DeletedSkillRepository) SetAbsorbed(ctx context.Context, id, into int64) error {
 	n, err := q.q.SkillAbsorbedSet(ctx, dbsqlc.SkillAbsorbedSetParams{AbsorbedInto: orNil(into), WorkspaceID: q.ws,
 		ID: id})
 	return oneRow("set what absorbed the skill", n, err)
@@ -121,7 +121,7 @@ const deletedDoc = "deleted"
 
 // DeleteSkill removes a skill from every list and releases its name. The deletion can be undone
 // until the returned time.
-func (q deletedSkillRepository) DeleteSkill(ctx context.Context, id, absorbedInto int64,
+func (q DeletedSkillRepository) DeleteSkill(ctx context.Context, id, absorbedInto int64,
 	window time.Duration) (time.Time, error) {
 	until, err := q.q.SkillDelete(ctx, dbsqlc.SkillDeleteParams{AbsorbedInto: orNil(absorbedInto), WorkspaceID: q.ws,
 		ID: id, Undo: window})
@@ -132,7 +132,7 @@ func (q deletedSkillRepository) DeleteSkill(ctx context.Context, id, absorbedInt
 }
 
 // Deleted finds a skill whose deletion can still be undone, by its ID or its name.
-func (q deletedSkillRepository) Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head,
+func (q DeletedSkillRepository) Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head,
 	error) {
 	r, err := q.q.SkillDeleted(ctx, dbsqlc.SkillDeletedParams{WorkspaceID: q.ws, ID: id, Name: name, Undo: window})
 	if isNoRows(err) {
@@ -145,7 +145,7 @@ func (q deletedSkillRepository) Deleted(ctx context.Context, id int64, name stri
 
 // EraseDeleted permanently removes skills and memories whose undo period is over, up to most of
 // each, and returns their number.
-func (q deletedSkillRepository) EraseDeleted(ctx context.Context, most int) (int, error) {
+func (q DeletedSkillRepository) EraseDeleted(ctx context.Context, most int) (int, error) {
 	n, err := q.q.EraseDeleted(ctx, int32(most))
 	return int(n), classify("erase the deleted rows", err)
 }
@@ -160,7 +160,7 @@ func (s *Store) DeletedLong(ctx context.Context, max int) (out []int64, err erro
 }
 
 // Undelete restores a deleted skill with its former status.
-func (q deletedSkillRepository) Undelete(ctx context.Context, id int64, status skill.Status) error {
+func (q DeletedSkillRepository) Undelete(ctx context.Context, id int64, status skill.Status) error {
 	n, err := q.q.SkillUndelete(ctx, dbsqlc.SkillUndeleteParams{WorkspaceID: q.ws, ID: id})
 	if err := oneRow("undo the deletion", n, err); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (q deletedSkillRepository) Undelete(ctx context.Context, id int64, status s
 	return q.setDocStatus(ctx, id, string(status))
 }
 
-func (q deletedSkillRepository) setDocStatus(ctx context.Context, id int64, status string) error {
+func (q DeletedSkillRepository) setDocStatus(ctx context.Context, id int64, status string) error {
 	n, err := q.q.DocStatusSet(ctx, dbsqlc.DocStatusSetParams{Status: status, WorkspaceID: q.ws, Kind: index.KindSkill,
 		OwnerID: id})
 	return oneRow("set the status in search", n, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // Use counts a use of a skill once per use ID. An outcome may follow later.
-func (q skillRepository) Use(ctx context.Context, u skill.Use) error {
+func (q SkillRepository) Use(ctx context.Context, u skill.Use) error {
 	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID),
 		Version: int32(u.Version), ChangeID: orNil(u.Change), Outcome: u.Outcome})
 	switch {
@@ -35,13 +35,13 @@ func (q skillRepository) Use(ctx context.Context, u skill.Use) error {
 }
 
 // Listed counts an impression of each skill.
-func (q skillRepository) Listed(ctx context.Context, ids []int64) error {
+func (q SkillRepository) Listed(ctx context.Context, ids []int64) error {
 	return classify("count the impressions",
 		q.q.SkillsListed(ctx, dbsqlc.SkillsListedParams{WorkspaceID: q.ws, Ids: ids}))
 }
 
 // DecideUse sets, changes or removes the outcome of a use and corrects the counters.
-func (q skillRepository) DecideUse(ctx context.Context, u skill.Use) error {
+func (q SkillRepository) DecideUse(ctx context.Context, u skill.Use) error {
 	was, err := q.q.UseOutcome(ctx, dbsqlc.UseOutcomeParams{Outcome: u.Outcome, WorkspaceID: q.ws, SkillID: u.Skill,
 		UseID: storable(u.ID)})
 	if errors.Is(err, pgx.ErrNoRows) { // it has this outcome already
@@ -57,7 +57,7 @@ func (q skillRepository) DecideUse(ctx context.Context, u skill.Use) error {
 }
 
 // count adds a use to the counters of its skill, with an outcome in place of the one before.
-func (q skillRepository) count(ctx context.Context, u skill.Use, uses int64, was string) error {
+func (q SkillRepository) count(ctx context.Context, u skill.Use, uses int64, was string) error {
 	number := func(yes bool) int32 {
 		if yes {
 			return 1
@@ -72,7 +72,7 @@ func (q skillRepository) count(ctx context.Context, u skill.Use, uses int64, was
 
 // PutStatement stores or withdraws a person's statement about a conversation, and returns the uses of
 // skills in its turns and the verdict of the latest statement.
-func (q skillUseRepository) PutStatement(ctx context.Context, conversation string, s transcript.Statement,
+func (q SkillUseRepository) PutStatement(ctx context.Context, conversation string, s transcript.Statement,
 	max int) ([]skill.Use, transcript.Verdict, error) {
 	id, err := q.statement(ctx, conversation, s)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -97,7 +97,7 @@ func (q skillUseRepository) PutStatement(ctx context.Context, conversation strin
 	return uses, all[0].Outcome, nil
 }
 
-func (q skillUseRepository) statement(ctx context.Context, name string, s transcript.Statement) (id int64,
+func (q SkillUseRepository) statement(ctx context.Context, name string, s transcript.Statement) (id int64,
 	err error) {
 	if s.Outcome != transcript.Unknown {
 		id, err = q.q.OutcomePut(ctx, dbsqlc.OutcomePutParams{WorkspaceID: q.ws, ExternalID: name,
@@ -113,7 +113,7 @@ func (q skillUseRepository) statement(ctx context.Context, name string, s transc
 }
 
 // UsesOfRun lists the uses of skills in a run.
-func (q skillUseRepository) UsesOfRun(ctx context.Context, run string, max int) ([]skill.Use, error) {
+func (q SkillUseRepository) UsesOfRun(ctx context.Context, run string, max int) ([]skill.Use, error) {
 	rows, err := q.q.UsesOfRun(ctx, dbsqlc.UsesOfRunParams{WorkspaceID: q.ws, RunID: run, MaxRows: int32(max)})
 	out := make([]skill.Use, len(rows))
 	for i, r := range rows {
@@ -123,7 +123,7 @@ func (q skillUseRepository) UsesOfRun(ctx context.Context, run string, max int) 
 }
 
 // Trials lists the outcomes of a skill's uses, the latest first.
-func (q skillUseRepository) Trials(ctx context.Context, id int64, max int) ([]review.Trial, error) {
+func (q SkillUseRepository) Trials(ctx context.Context, id int64, max int) ([]review.Trial, error) {
 	rows, err := q.q.UseOutcomes(ctx, dbsqlc.UseOutcomesParams{WorkspaceID: q.ws, SkillID: id, MaxRows: int32(max)})
 	out := make([]review.Trial, len(rows))
 	for i, r := range rows {
@@ -133,7 +133,7 @@ func (q skillUseRepository) Trials(ctx context.Context, id int64, max int) ([]re
 }
 
 // CanaryTrials lists the outcomes of a canary and of the version in force in conversations, the latest first.
-func (q pendingSkillRepository) CanaryTrials(ctx context.Context, p skill.Pending, max int) (out review.Canary,
+func (q PendingSkillRepository) CanaryTrials(ctx context.Context, p skill.Pending, max int) (out review.Canary,
 	err error) {
 	rows, err := q.q.SkillCanaryOutcomes(ctx, dbsqlc.SkillCanaryOutcomesParams{WorkspaceID: q.ws, SkillID: p.Skill,
 		ChangeID: &p.ID, Version: int32(p.Base), MaxRows: int32(max)})
@@ -149,7 +149,7 @@ func (q pendingSkillRepository) CanaryTrials(ctx context.Context, p skill.Pendin
 }
 
 // AdoptCanary makes the uses of a canary those of the version that it has become.
-func (q pendingSkillRepository) AdoptCanary(ctx context.Context, skill, change int64, version int) error {
+func (q PendingSkillRepository) AdoptCanary(ctx context.Context, skill, change int64, version int) error {
 	r, err := q.q.SkillCanaryAdopt(
 		ctx,
 		dbsqlc.SkillCanaryAdoptParams{WorkspaceID: q.ws, SkillID: skill, ChangeID: &change,

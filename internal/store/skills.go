@@ -16,7 +16,7 @@ import (
 )
 
 // Skills lists a page of skills in the order of their categories and names.
-func (q skillRepository) Skills(ctx context.Context, l skill.Listing) ([]skill.Head, error) {
+func (q SkillRepository) Skills(ctx context.Context, l skill.Listing) ([]skill.Head, error) {
 	rows, err := q.q.SkillsPage(ctx, dbsqlc.SkillsPageParams{WorkspaceID: q.ws, States: statusNames(l.Statuses),
 		Category: storable(l.Category), Holds: storable(l.Holds),
 		AfterCategory: l.After.Category, AfterName: l.After.Name, MaxRows: int32(l.Max)})
@@ -58,7 +58,7 @@ func statusNames(statuses []skill.Status) []string {
 }
 
 // SkillNamed finds a skill by its canonical name.
-func (q skillRepository) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
+func (q SkillRepository) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
 	r, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("skill %q not found", name),
@@ -68,7 +68,7 @@ func (q skillRepository) SkillNamed(ctx context.Context, name string) (skill.Hea
 }
 
 // SkillHead finds a skill by its id.
-func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
+func (q SkillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	r, err := q.q.SkillGet(ctx, dbsqlc.SkillGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d not found", id),
@@ -98,14 +98,14 @@ func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, e
 }
 
 // LearntFrom returns at most max conversations that a skill was learnt from, except one, the latest first.
-func (q skillRepository) LearntFrom(ctx context.Context, id, except int64, max int) ([]int64, error) {
+func (q SkillRepository) LearntFrom(ctx context.Context, id, except int64, max int) ([]int64, error) {
 	ids, err := q.q.SkillConversations(ctx, dbsqlc.SkillConversationsParams{WorkspaceID: q.ws, SkillID: id,
 		ExceptID: except, MaxRows: int32(max)})
 	return ids, classify("read the sources of the skill", err)
 }
 
 // Version reads one version of a skill with its files and sources.
-func (q skillRepository) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
+func (q SkillRepository) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
 	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: narrow(number)})
 	if isNoRows(err) {
 		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d: version %d not found", id, number),
@@ -176,11 +176,11 @@ func (s *Store) CommitVersion(ctx context.Context, t distillation.Task,
 	return out, err
 }
 
-func (q skillRepository) commitVersion(ctx context.Context, t distillation.Task,
+func (q SkillRepository) commitVersion(ctx context.Context, t distillation.Task,
 	c distillation.Commit) (distillation.CommitResult,
 	error) {
 	p := t.Package
-	held, err := q.tasks().HoldTask(ctx, t)
+	held, err := q.transaction().Tasks().HoldTask(ctx, t)
 	if err == nil && !held {
 		err = errConflict
 	}
@@ -209,7 +209,7 @@ func (q skillRepository) commitVersion(ctx context.Context, t distillation.Task,
 		return out, err
 	}
 	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
-	if err := q.tasks().EndTask(ctx, t); err != nil {
+	if err := q.transaction().Tasks().EndTask(ctx, t); err != nil {
 		return out, err
 	}
 	if out.Version > c.Keep { // the task's input is not needed any more
@@ -221,7 +221,7 @@ func (q skillRepository) commitVersion(ctx context.Context, t distillation.Task,
 }
 
 // commitUpdate makes a package the head of its skill, or stores it as a change that waits, or as a canary.
-func (q skillRepository) commitUpdate(ctx context.Context, p *distillation.Package, c distillation.Commit) (version int,
+func (q SkillRepository) commitUpdate(ctx context.Context, p *distillation.Package, c distillation.Commit) (version int,
 	out distillation.Outcome, err error) {
 	change := skill.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(),
 		Origin: p.Version.Origin}
@@ -233,7 +233,7 @@ func (q skillRepository) commitUpdate(ctx context.Context, p *distillation.Packa
 	if change.Reason == "" {
 		return p.Base + 1, distillation.Updated, q.advanceHead(ctx, p, c)
 	}
-	id, err := q.pendingSkills().PutPending(ctx, change)
+	id, err := q.transaction().PendingSkills().PutPending(ctx, change)
 	p.Version.ChangeSummary = fmt.Sprintf("pending approval as change %d", id)
 	if change.Canary {
 		p.Version.ChangeSummary = fmt.Sprintf("change %d: %s", id, change.Reason)
@@ -243,7 +243,7 @@ func (q skillRepository) commitUpdate(ctx context.Context, p *distillation.Packa
 
 // waits returns why an update that passed all checks does not take effect at once, and whether it is a canary:
 // enough conversations have shown how reliable the version in force is.
-func (q skillRepository) waits(ctx context.Context, p *distillation.Package) (reason string, canary bool, err error) {
+func (q SkillRepository) waits(ctx context.Context, p *distillation.Package) (reason string, canary bool, err error) {
 	head, err := q.SkillHead(ctx, p.Skill)
 	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
 		return "", false, errConflict
@@ -251,14 +251,14 @@ func (q skillRepository) waits(ctx context.Context, p *distillation.Package) (re
 	if err != nil || head.Version != p.Base || head.Status != skill.Active && head.Status != skill.Stale {
 		return "", false, err
 	}
-	other, found, err := q.pendingSkills().Canary(ctx, p.Skill)
+	other, found, err := q.transaction().PendingSkills().Canary(ctx, p.Skill)
 	if err != nil {
 		return "", false, err
 	}
 	if found {
 		return fmt.Sprintf("canary: change %d is one already", other.ID), false, nil
 	}
-	trials, err := q.pendingSkills().CanaryTrials(ctx, skill.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
+	trials, err := q.transaction().PendingSkills().CanaryTrials(ctx, skill.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
 	if err != nil || !review.NeedsCanary(trials.Current) {
 		return "", false, err
 	}
@@ -273,7 +273,7 @@ const canaryOutcomes = 100
 
 // endWithTask ends a run whose other tasks had ended before t. Waiting callers then need not wait
 // for the workflow, which finds the run ended.
-func (q skillRepository) endWithTask(ctx context.Context, t distillation.Task) error {
+func (q SkillRepository) endWithTask(ctx context.Context, t distillation.Task) error {
 	all, err := q.q.TaskOutcomes(ctx, dbsqlc.TaskOutcomesParams{WorkspaceID: q.ws, RunID: t.Ref.Run})
 	if err != nil {
 		return classify("read the tasks' outcomes", err)
@@ -289,12 +289,12 @@ func (q skillRepository) endWithTask(ctx context.Context, t distillation.Task) e
 		}
 	}
 	result := distillation.AddUp(outcomes)
-	return q.runs().EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
+	return q.transaction().Runs().EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
 }
 
 // advanceHead moves the head from the package's base. If the head has moved, it returns
 // errConflict.
-func (q skillRepository) advanceHead(ctx context.Context, p *distillation.Package, c distillation.Commit) error {
+func (q SkillRepository) advanceHead(ctx context.Context, p *distillation.Package, c distillation.Commit) error {
 	head, err := q.SkillHead(ctx, p.Skill)
 	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
 		return errConflict
@@ -318,7 +318,7 @@ func (q skillRepository) advanceHead(ctx context.Context, p *distillation.Packag
 
 // createFound creates a skill, unless its name is taken or a too similar skill has appeared since
 // it was packaged.
-func (q skillRepository) createFound(ctx context.Context, p *distillation.Package, c distillation.Commit) (int64,
+func (q SkillRepository) createFound(ctx context.Context, p *distillation.Package, c distillation.Commit) (int64,
 	error) {
 	_, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: p.Version.Name})
 	if err == nil {
@@ -327,7 +327,7 @@ func (q skillRepository) createFound(ctx context.Context, p *distillation.Packag
 	if !isNoRows(err) {
 		return 0, classify("find the name", err)
 	}
-	near, err := q.documents().Search(ctx, c.Near)
+	near, err := q.transaction().Documents().Search(ctx, c.Near)
 	if err != nil {
 		return 0, err
 	}
@@ -338,7 +338,7 @@ func (q skillRepository) createFound(ctx context.Context, p *distillation.Packag
 }
 
 // putVersion stores v as a version of a skill, based on the previous one.
-func (q skillRepository) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
+func (q SkillRepository) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
 	body := skill.BodyHash(v.Body)
 	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number),
 		BaseVersion: int32(number - 1),
@@ -369,7 +369,7 @@ func (q skillRepository) putVersion(ctx context.Context, id int64, number int, v
 	return classify("write the files", q.q.FilesPut(ctx, files))
 }
 
-func (q skillRepository) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
+func (q SkillRepository) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
 	for _, s := range sources {
 		err := classify("write the sources", q.q.SourcesPut(ctx,
 			dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number),
@@ -383,9 +383,9 @@ func (q skillRepository) putSources(ctx context.Context, id int64, number int, s
 }
 
 // indexSkill indexes the new version for search.
-func (q skillRepository) indexSkill(ctx context.Context, id int64, d index.Doc, vector []float32, space int16) error {
+func (q SkillRepository) indexSkill(ctx context.Context, id int64, d index.Doc, vector []float32, space int16) error {
 	d.Owner = id
-	return q.documents().indexWithVectors(ctx, []index.Doc{d}, [][]float32{vector}, space)
+	return q.transaction().Documents().indexWithVectors(ctx, []index.Doc{d}, [][]float32{vector}, space)
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {

@@ -10,7 +10,7 @@ import (
 )
 
 // Soul returns the active version, or version 0 if there is none.
-func (q soulRepository) Soul(ctx context.Context) (memory.Soul, error) {
+func (q SoulRepository) Soul(ctx context.Context) (memory.Soul, error) {
 	r, err := q.q.SoulGet(ctx, q.ws)
 	if isNoRows(err) {
 		return memory.Soul{}, nil
@@ -19,7 +19,7 @@ func (q soulRepository) Soul(ctx context.Context) (memory.Soul, error) {
 }
 
 // SoulAt returns one version.
-func (q soulRepository) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
+func (q SoulRepository) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
 	r, err := q.q.SoulAt(ctx, dbsqlc.SoulAtParams{WorkspaceID: q.ws, Version: narrow(version)})
 	if isNoRows(err) {
 		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("soul version %d not found", version),
@@ -29,7 +29,7 @@ func (q soulRepository) SoulAt(ctx context.Context, version int) (memory.Soul, e
 }
 
 // SoulHistory lists the versions, the latest first.
-func (q soulRepository) SoulHistory(ctx context.Context, max int) ([]memory.Soul, error) {
+func (q SoulRepository) SoulHistory(ctx context.Context, max int) ([]memory.Soul, error) {
 	rows, err := q.q.SoulHistory(ctx, dbsqlc.SoulHistoryParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the souls", err)
@@ -42,7 +42,7 @@ func (q soulRepository) SoulHistory(ctx context.Context, max int) ([]memory.Soul
 }
 
 // AdvanceSoul adds content as the version after base, which must be the head.
-func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction,
+func (q SoulRepository) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction,
 	w memory.Writer) (int, error) {
 	version := base + 1
 	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws,

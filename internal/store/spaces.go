@@ -22,7 +22,7 @@ func (s *Store) Space(ctx context.Context, model string, dims int) (int16, error
 // oweSpaces is called after vectors of one space were stored. The first vector of a workspace
 // chooses its space. If the workspace uses another space, or builds one, outbox tasks add those
 // vectors.
-func (q documentRepository) oweSpaces(ctx context.Context, space int16, docs []int64) error {
+func (q DocumentRepository) oweSpaces(ctx context.Context, space int16, docs []int64) error {
 	if len(docs) == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (q documentRepository) oweSpaces(ctx context.Context, space int16, docs []i
 }
 
 // DocText returns the text that is embedded for a document, and the spaces of its vectors.
-func (q documentRepository) DocText(ctx context.Context, doc int64) (string, []int16, error) {
+func (q DocumentRepository) DocText(ctx context.Context, doc int64) (string, []int16, error) {
 	text, err := q.q.DocText(ctx, dbsqlc.DocTextParams{WorkspaceID: q.ws, Doc: doc})
 	if isNoRows(err) {
 		return "", nil, fault.New(fault.NotFound, fmt.Sprintf("document %d not found", doc), "it was deleted")
@@ -54,7 +54,7 @@ func (q documentRepository) DocText(ctx context.Context, doc int64) (string, []i
 }
 
 // PutVectors stores vectors of a document by space. See relay.Tx.
-func (q documentRepository) PutVectors(ctx context.Context, doc int64, vectors map[int16][]float32,
+func (q DocumentRepository) PutVectors(ctx context.Context, doc int64, vectors map[int16][]float32,
 	active int16) error {
 	for space, v := range vectors {
 		if err := q.PutEmbedding(ctx, doc, space, v); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Closest returns the active entry of a scope with the nearest vector. Entries that do not have a
 // vector yet are ignored.
-func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry,
+func (q DocumentRepository) Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry,
 	float64, bool, error) {
 	r, err := q.q.ScopeNearest(ctx, dbsqlc.ScopeNearestParams{Query: pgvector.NewHalfVector(vector), Space: space,
 		WorkspaceID: q.ws, Type: string(s.Type), Target: s.Target})
@@ -22,7 +22,7 @@ func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector 
 	if err != nil {
 		return memory.Entry{}, 0, false, classify("find the nearest memory", err)
 	}
-	found, err := q.longTerm().LongTerm(ctx, []string{r.ExternalID})
+	found, err := q.transaction().LongTerm().LongTerm(ctx, []string{r.ExternalID})
 	if err != nil || len(found) == 0 {
 		return memory.Entry{}, 0, false, err
 	}
@@ -30,7 +30,7 @@ func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector 
 }
 
 // Neighbors returns the memories that are closest to a span.
-func (q documentRepository) Neighbors(ctx context.Context, vector []float32, space int16,
+func (q DocumentRepository) Neighbors(ctx context.Context, vector []float32, space int16,
 	most int) ([]learning.Neighbor, error) {
 	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector),
 		Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})

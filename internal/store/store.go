@@ -9,9 +9,9 @@
 // file tx_<service>.go implements that Tx with a session. Each of its methods returns a repository
 // of this package, or a struct that embeds several, as an interface of the service:
 //
-//	func (t offloadTx) Items() offload.ItemRepository { return t.offloads() }
+//	func (t offloadTx) Items() offload.ItemRepository { return t.transaction().Offloads() }
 //
-// A method of a repository reaches another subject through q.outbox(), q.runs() and so on.
+// A method of a repository reaches another subject through q.transaction().Outbox(), q.transaction().Runs() and so on.
 package store
 
 import (
@@ -41,6 +41,12 @@ import (
 // Store is a pool of connections for each of the two roles that serve requests. Its methods are
 // safe for concurrent use.
 type Store struct {
+	*pools
+	intercept func(ctx context.Context, run func() error) error // set in tests only
+}
+
+// pools has the connections and what the process remembers of the database.
+type pools struct {
 	app    *pgxpool.Pool
 	system *pgxpool.Pool
 
@@ -94,8 +100,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	workspaces, _ := lru.New[string, tenancy.Workspace](workspacesKept) // fails only for a size of 0
-	s := &Store{app: app, system: system, workspaces: workspaces, notifications: app.Config().ConnConfig, login: l,
-		direct: l}
+	s := &Store{pools: &pools{app: app, system: system, workspaces: workspaces,
+		notifications: app.Config().ConnConfig, login: l, direct: l}}
 	if err := s.ReadIncarnation(ctx); err != nil {
 		s.Close()
 		return nil, err

@@ -9,17 +9,16 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/service/support"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Support returns the store of the console of operators.
-func (s *Store) Support() support.Store { return supportStore{s} }
+func (s *Store) Support() Support { return Support{s} }
 
-type supportStore struct{ *Store }
+type Support struct{ *Store }
 
 // PutOperatorSession stores the hash of a cookie, and deletes the sessions that have ended.
-func (s supportStore) PutOperatorSession(ctx context.Context, cookie access.SupportHash, key int64) error {
+func (s Support) PutOperatorSession(ctx context.Context, cookie access.SupportHash, key int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if err := q.OperatorSessionsEnded(ctx); err != nil {
 			return classify("delete the ended operator sessions", err)
@@ -33,7 +32,7 @@ func (s supportStore) PutOperatorSession(ctx context.Context, cookie access.Supp
 }
 
 // OperatorSession returns the operator of a cookie.
-func (s supportStore) OperatorSession(ctx context.Context, cookie access.SupportHash) (out access.SupportSession,
+func (s Support) OperatorSession(ctx context.Context, cookie access.SupportHash) (out access.SupportSession,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.OperatorSession(ctx, cookie[:])
@@ -47,21 +46,21 @@ func (s supportStore) OperatorSession(ctx context.Context, cookie access.Support
 }
 
 // UseOperatorSession records the time of a use.
-func (s supportStore) UseOperatorSession(ctx context.Context, cookie access.SupportHash) error {
+func (s Support) UseOperatorSession(ctx context.Context, cookie access.SupportHash) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("record the use of the operator session", q.OperatorSessionUsed(ctx, cookie[:]))
 	})
 }
 
 // EndOperatorSession deletes a session.
-func (s supportStore) EndOperatorSession(ctx context.Context, cookie access.SupportHash) error {
+func (s Support) EndOperatorSession(ctx context.Context, cookie access.SupportHash) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("end the operator session", q.OperatorSessionDelete(ctx, cookie[:]))
 	})
 }
 
 // SupportWorkspaces lists workspaces with what they hold.
-func (s supportStore) SupportWorkspaces(ctx context.Context, after, only int64, max int) (out []access.WorkspaceSummary,
+func (s Support) SupportWorkspaces(ctx context.Context, after, only int64, max int) (out []access.WorkspaceSummary,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.SupportWorkspaces(ctx, dbsqlc.SupportWorkspacesParams{AfterID: after, OnlyID: only,
@@ -82,7 +81,7 @@ func (s supportStore) SupportWorkspaces(ctx context.Context, after, only int64, 
 }
 
 // SupportErrors counts what a workspace did by codes.
-func (s supportStore) SupportErrors(ctx context.Context, ws int64) (out []access.WorkspaceCount, err error) {
+func (s Support) SupportErrors(ctx context.Context, ws int64) (out []access.WorkspaceCount, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.SupportErrors(ctx, ws)
 		for _, r := range rows {

@@ -7,19 +7,18 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/scheduled"
-	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
 
-// sweepStore implements the store of the sweep.
-type sweepStore struct{ *Store }
+// Sweep implements the store of the sweep.
+type Sweep struct{ *Store }
 
-// Claims returns the store of the sweep.
-func (s *Store) Claims() schedule.Claims { return sweepStore{s} }
+// Sweep returns the store of the sweep of scheduled tasks.
+func (s *Store) Sweep() Sweep { return Sweep{s} }
 
 // ClaimPage claims due tasks. It inserts the row of the page first: a repeated attempt waits for
 // the first one's transaction, and gets its page.
-func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
+func (s Sweep) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
 	plan func([]scheduled.Due) ([]scheduled.Advance, []scheduled.Due)) (out scheduled.ClaimResult, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if n, err := q.SweepPageOpen(ctx, claim); err != nil || n == 0 {
@@ -136,7 +135,7 @@ func orMissing(err error) error {
 
 // SettleSlots ends slots that the claim still holds. Slots that another page has taken over are not
 // changed.
-func (s sweepStore) SettleSlots(ctx context.Context, claim string, ended []scheduled.DispatchResult) error {
+func (s Sweep) SettleSlots(ctx context.Context, claim string, ended []scheduled.DispatchResult) error {
 	p := dbsqlc.SweepSettleParams{Claim: claim}
 	for _, e := range ended {
 		p.Workspaces, p.Ids = append(p.Workspaces, e.Slot.Workspace), append(p.Ids, e.Slot.Task)

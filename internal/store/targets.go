@@ -8,7 +8,7 @@ import (
 )
 
 // Target returns the target with an ID.
-func (q targetRepository) Target(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
+func (q TargetRepository) Target(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
 	rows, err := q.q.TargetGet(ctx, dbsqlc.TargetGetParams{WorkspaceID: q.ws, Type: string(t.Type),
 		TargetKey: storable(t.Key)})
 	if err != nil || len(rows) == 0 {
@@ -21,14 +21,14 @@ func (q targetRepository) Target(ctx context.Context, t memory.Target) (memory.T
 const mostAlike = 100
 
 // TargetsAlike lists the targets that a name in a text may mean.
-func (q targetRepository) TargetsAlike(ctx context.Context, t memory.Target, ids []string) ([]memory.Target, error) {
+func (q TargetRepository) TargetsAlike(ctx context.Context, t memory.Target, ids []string) ([]memory.Target, error) {
 	rows, err := q.q.TargetsAlike(ctx, dbsqlc.TargetsAlikeParams{WorkspaceID: q.ws, Type: string(t.Type),
 		Keys: texts(ids), MatchKey: storable(t.MatchKey()), MaxRows: mostAlike})
 	return targetsOf(rows), classify("find the targets of a name", err)
 }
 
 // PutTarget registers a target. An existing one with its key stays unchanged.
-func (q targetRepository) PutTarget(ctx context.Context, t memory.Target) (bool, error) {
+func (q TargetRepository) PutTarget(ctx context.Context, t memory.Target) (bool, error) {
 	n, err := q.q.TargetInsert(ctx, dbsqlc.TargetInsertParams{WorkspaceID: q.ws, Type: string(t.Type),
 		TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey()), Target: storable(t.Display),
 		Description: storable(t.Description), RunID: keyOrNull(t.Run)})
@@ -36,7 +36,7 @@ func (q targetRepository) PutTarget(ctx context.Context, t memory.Target) (bool,
 }
 
 // TouchTargets records the use of targets and returns those that exist.
-func (q targetRepository) TouchTargets(ctx context.Context, targets []memory.Scope,
+func (q TargetRepository) TouchTargets(ctx context.Context, targets []memory.Scope,
 	summarised bool) ([]memory.Scope, error) {
 	if len(targets) == 0 {
 		return nil, nil
@@ -54,14 +54,14 @@ func (q targetRepository) TouchTargets(ctx context.Context, targets []memory.Sco
 }
 
 // DescribeTarget sets a target's description.
-func (q targetRepository) DescribeTarget(ctx context.Context, row int64, description string) error {
+func (q TargetRepository) DescribeTarget(ctx context.Context, row int64, description string) error {
 	n, err := q.q.TargetDescribe(ctx, dbsqlc.TargetDescribeParams{Description: storable(description), WorkspaceID: q.ws,
 		ID: row})
 	return oneRow("describe the target", n, err)
 }
 
 // Targets lists the most recently used targets, in order of creation, and counts all.
-func (q targetRepository) Targets(ctx context.Context, max int) ([]memory.Target, int, error) {
+func (q TargetRepository) Targets(ctx context.Context, max int) ([]memory.Target, int, error) {
 	rows, err := q.q.TargetsList(ctx, dbsqlc.TargetsListParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, 0, classify("list the targets", err)
@@ -71,13 +71,13 @@ func (q targetRepository) Targets(ctx context.Context, max int) ([]memory.Target
 }
 
 // TargetsBy lists the targets that a run has registered.
-func (q targetRepository) TargetsBy(ctx context.Context, run string) ([]memory.Target, error) {
+func (q TargetRepository) TargetsBy(ctx context.Context, run string) ([]memory.Target, error) {
 	rows, err := q.q.TargetsOfRun(ctx, dbsqlc.TargetsOfRunParams{WorkspaceID: q.ws, RunID: &run})
 	return targetsOf(rows), classify("list the run's targets", err)
 }
 
 // DropTarget deletes a target without active entries.
-func (q targetRepository) DropTarget(ctx context.Context, row int64) (bool, error) {
+func (q TargetRepository) DropTarget(ctx context.Context, row int64) (bool, error) {
 	n, err := q.q.TargetDrop(ctx, dbsqlc.TargetDropParams{WorkspaceID: q.ws, ID: row})
 	return n == 1, classify("drop the target", err)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // PutTasks stores a run's tasks. Existing tasks stay unchanged.
-func (q taskRepository) PutTasks(ctx context.Context, ts []distillation.Task) error {
+func (q TaskRepository) PutTasks(ctx context.Context, ts []distillation.Task) error {
 	for _, t := range ts {
 		err := classify("store a task", q.q.TaskInsert(ctx,
 			dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position),
@@ -28,7 +28,7 @@ func (q taskRepository) PutTasks(ctx context.Context, ts []distillation.Task) er
 }
 
 // Tasks lists a run's tasks in their order.
-func (q taskRepository) Tasks(ctx context.Context, id string) ([]distillation.Task, error) {
+func (q TaskRepository) Tasks(ctx context.Context, id string) ([]distillation.Task, error) {
 	rows, err := q.q.TasksOfRun(ctx, dbsqlc.TasksOfRunParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list the tasks", err)
@@ -43,7 +43,7 @@ func (q taskRepository) Tasks(ctx context.Context, id string) ([]distillation.Ta
 }
 
 // Task reads one task.
-func (q taskRepository) Task(ctx context.Context, id string, key string) (distillation.Task, error) {
+func (q TaskRepository) Task(ctx context.Context, id string, key string) (distillation.Task, error) {
 	row, err := q.q.TaskGet(ctx, dbsqlc.TaskGetParams{WorkspaceID: q.ws, RunID: id, TaskKey: key})
 	if err != nil {
 		return distillation.Task{}, classify("read the task", err)
@@ -52,7 +52,7 @@ func (q taskRepository) Task(ctx context.Context, id string, key string) (distil
 }
 
 // SaveRecall stores the existing skills that a task's model is shown.
-func (q taskRepository) SaveRecall(ctx context.Context, t distillation.Task) error {
+func (q TaskRepository) SaveRecall(ctx context.Context, t distillation.Task) error {
 	raw, err := encode("the candidates", t.Candidates)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (q taskRepository) SaveRecall(ctx context.Context, t distillation.Task) err
 }
 
 // SaveDraft stores a task's draft, with the version that it is based on.
-func (q taskRepository) SaveDraft(ctx context.Context, t distillation.Task, notes []string) error {
+func (q TaskRepository) SaveDraft(ctx context.Context, t distillation.Task, notes []string) error {
 	raw, err := encode("the draft", t.Draft)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (q taskRepository) SaveDraft(ctx context.Context, t distillation.Task, note
 }
 
 // SaveBase stores a draft with the version that it is based on.
-func (q taskRepository) SaveBase(ctx context.Context, t distillation.Task) error {
+func (q TaskRepository) SaveBase(ctx context.Context, t distillation.Task) error {
 	raw, err := json.Marshal(t.Draft)
 	if err != nil {
 		return fmt.Errorf("encode the draft: %w", err)
@@ -86,7 +86,7 @@ func (q taskRepository) SaveBase(ctx context.Context, t distillation.Task) error
 }
 
 // SaveQuality stores the assessment of a task's draft, or the reason why there is none.
-func (q taskRepository) SaveQuality(ctx context.Context, t distillation.Task, notes []string) error {
+func (q TaskRepository) SaveQuality(ctx context.Context, t distillation.Task, notes []string) error {
 	raw, err := encodeQuality(t.Quality)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (q taskRepository) SaveQuality(ctx context.Context, t distillation.Task, no
 }
 
 // SaveComparison stores the comparison of a task's package, or the reason why there is none.
-func (q taskRepository) SaveComparison(ctx context.Context, t distillation.Task, notes []string) error {
+func (q TaskRepository) SaveComparison(ctx context.Context, t distillation.Task, notes []string) error {
 	raw, err := encode("the comparison", t.Comparison)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (q taskRepository) SaveComparison(ctx context.Context, t distillation.Task,
 }
 
 // SaveWritten stores written files. An existing file stays unchanged.
-func (q taskRepository) SaveWritten(ctx context.Context, t distillation.Task, kind string,
+func (q TaskRepository) SaveWritten(ctx context.Context, t distillation.Task, kind string,
 	files []distillation.WrittenFile) error {
 	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
 	for _, f := range files {
@@ -119,7 +119,7 @@ func (q taskRepository) SaveWritten(ctx context.Context, t distillation.Task, ki
 }
 
 // Written lists the files that were written for a task.
-func (q taskRepository) Written(ctx context.Context, t distillation.Task) ([]distillation.WrittenFile, error) {
+func (q TaskRepository) Written(ctx context.Context, t distillation.Task) ([]distillation.WrittenFile, error) {
 	rows, err := q.q.TaskFilesGet(ctx, dbsqlc.TaskFilesGetParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
 	if err != nil {
 		return nil, classify("read the written files", err)
@@ -133,7 +133,7 @@ func (q taskRepository) Written(ctx context.Context, t distillation.Task) ([]dis
 
 // HoldTask locks a task until the transaction ends, so that it cannot be erased. It returns false
 // if the task has ended or was erased.
-func (q taskRepository) HoldTask(ctx context.Context, t distillation.Task) (bool, error) {
+func (q TaskRepository) HoldTask(ctx context.Context, t distillation.Task) (bool, error) {
 	_, err := q.q.TaskHold(ctx, dbsqlc.TaskHoldParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
 	if isNoRows(err) {
 		return false, nil
@@ -142,7 +142,7 @@ func (q taskRepository) HoldTask(ctx context.Context, t distillation.Task) (bool
 }
 
 // SavePackage stores the version that is ready to be committed.
-func (q taskRepository) SavePackage(ctx context.Context, t distillation.Task) error {
+func (q TaskRepository) SavePackage(ctx context.Context, t distillation.Task) error {
 	raw, err := encode("the package", t.Package)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (q taskRepository) SavePackage(ctx context.Context, t distillation.Task) er
 }
 
 // EndTask ends a task. A task that has ended stays unchanged.
-func (q taskRepository) EndTask(ctx context.Context, t distillation.Task) error {
+func (q TaskRepository) EndTask(ctx context.Context, t distillation.Task) error {
 	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws,
 		RunID: t.Ref.Run, TaskKey: t.Key}
 	if t.Skill != 0 {
@@ -218,7 +218,7 @@ func ints(in []int32) []int {
 }
 
 // Memo finds the reason why the same material failed permanently, if that is at most fresh ago.
-func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distillation.CachedFailure, bool,
+func (q TaskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distillation.CachedFailure, bool,
 	error) {
 	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
 	if isNoRows(err) {
@@ -230,7 +230,7 @@ func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Durat
 }
 
 // PutMemo stores the reason why material failed permanently.
-func (q taskRepository) PutMemo(ctx context.Context, key [32]byte, m distillation.CachedFailure) error {
+func (q TaskRepository) PutMemo(ctx context.Context, key [32]byte, m distillation.CachedFailure) error {
 	return classify("store the memo", q.q.MemoPut(ctx,
 		dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
 }

@@ -11,21 +11,20 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/transcript/otlp"
-	"cairn/internal/service/intake"
 	"cairn/internal/store/dbsqlc"
 )
 
-// traceStore implements the store of received spans.
-type traceStore struct{ *Store }
+// Traces implements the store of received spans.
+type Traces struct{ *Store }
 
 // Traces returns the store of received spans.
-func (s *Store) Traces() intake.TraceStore { return traceStore{s} }
+func (s *Store) Traces() Traces { return Traces{s} }
 
 // spansKept is how long imported spans are known, so that a repeated request has no second effect.
 const spansKept = 7 * 24 * time.Hour
 
 // PutSpans stores spans that were not received before, and the tasks that import their conversations.
-func (s traceStore) PutSpans(ctx context.Context, ws int64, spans []otlp.Span, ended [][]byte, idle time.Duration) (
+func (s Traces) PutSpans(ctx context.Context, ws int64, spans []otlp.Span, ended [][]byte, idle time.Duration) (
 	received int, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		received = 0
@@ -60,7 +59,7 @@ func (s traceStore) PutSpans(ctx context.Context, ws int64, spans []otlp.Span, e
 }
 
 // OpenSpans returns the first spans of a conversation that are not imported.
-func (s traceStore) OpenSpans(ctx context.Context, ws int64, session []byte, max int64) (out []conversation.OpenSpan,
+func (s Traces) OpenSpans(ctx context.Context, ws int64, session []byte, max int64) (out []conversation.OpenSpan,
 	err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.TraceSpans(ctx, dbsqlc.TraceSpansParams{WorkspaceID: q.ws, Session: session, MaxSize: max})
@@ -74,7 +73,7 @@ func (s traceStore) OpenSpans(ctx context.Context, ws int64, session []byte, max
 }
 
 // ImportSpans stores a file made from spans, removes their content, and settles the task.
-func (s traceStore) ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64,
+func (s Traces) ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64,
 	file *conversation.NewImport) error {
 	key := hex.EncodeToString(session)
 	err := s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {

@@ -72,6 +72,20 @@ func repairLogin(login string) string {
 // entry are sent together. If the entry is refused, the driver drops the connection, as it does
 // whenever a begin fails.
 func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(context.Context, Tx) error) error {
+	run := func() error { return s.transact(ctx, opening, ws, fn) }
+	if s.intercept != nil {
+		return s.intercept(ctx, run)
+	}
+	return run()
+}
+
+// Intercept returns a store with the same connections for tests of failures. Its transactions in workspaces go through
+// around, which calls run, or fails as if the process had died before the transaction or after its commit.
+func (s *Store) Intercept(around func(ctx context.Context, run func() error) error) *Store {
+	return &Store{pools: s.pools, intercept: around}
+}
+
+func (s *Store) transact(ctx context.Context, opening string, ws int64, fn func(context.Context, Tx) error) error {
 	var tx pgx.Tx
 	err := s.login.try(func() (err error) {
 		tx, err = s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws, s.expected(ctx))})
@@ -89,6 +103,16 @@ func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(co
 		return classify("", err)
 	}
 	return classify("commit", tx.Commit(ctx))
+}
+
+// InWorkspaceByKeys is InWorkspace for statements that find their rows by keys.
+func (s *Store) InWorkspaceByKeys(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error {
+	return s.within(ctx, byKeys, ws, fn)
+}
+
+// InSnapshot is InWorkspace with all statements on one snapshot of the database.
+func (s *Store) InSnapshot(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error {
+	return s.within(ctx, repeatableRead, ws, fn)
 }
 
 // collect adds a statement to a batch. Its rows are in out when the batch is closed. The columns of

@@ -14,7 +14,7 @@ import (
 
 // PutConversation stores a complete conversation and returns its ID. If the ID is already stored,
 // it must have the same messages.
-func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64,
+func (q TranscriptRepository) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64,
 	error) {
 	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID),
 		Channel: channel, Title: storable(c.Title), Reward: c.Reward})
@@ -37,7 +37,7 @@ func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.
 func (s *Store) Excerpt(ctx context.Context, ws, conversation int64, from, to int) (c transcript.Conversation,
 	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
-		c, err = q.transcripts().Conversation(ctx, conversation, from, to)
+		c, err = q.transaction().Transcripts().Conversation(ctx, conversation, from, to)
 		return err
 	})
 	return c, err
@@ -49,7 +49,7 @@ func dated(ms []transcript.Message) bool {
 }
 
 // sameMessages returns an error if the stored messages differ. A session may have grown since.
-func (q transcriptRepository) sameMessages(ctx context.Context, row dbsqlc.ConversationPutRow,
+func (q TranscriptRepository) sameMessages(ctx context.Context, row dbsqlc.ConversationPutRow,
 	c transcript.Conversation) error {
 	id, stored := row.ID, int(row.NextSeq)
 	other := func(why string) error {
@@ -71,12 +71,12 @@ func (q transcriptRepository) sameMessages(ctx context.Context, row dbsqlc.Conve
 	return nil
 }
 
-func (q transcriptRepository) putMessages(ctx context.Context, conversation int64, ms []transcript.Message) error {
+func (q TranscriptRepository) putMessages(ctx context.Context, conversation int64, ms []transcript.Message) error {
 	return q.putMessagesFrom(ctx, conversation, 0, ms)
 }
 
 // putMessagesFrom stores messages, numbered from from.
-func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation int64, from int,
+func (q TranscriptRepository) putMessagesFrom(ctx context.Context, conversation int64, from int,
 	ms []transcript.Message) error {
 	p := dbsqlc.MessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation}
 	for i, m := range ms {
@@ -113,7 +113,7 @@ func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation 
 	if err := someRows("store the messages", n, int64(len(ms)), err); err != nil {
 		return err
 	}
-	last, err := q.documents().lastSitting(ctx, conversation, from)
+	last, err := q.transaction().Documents().lastSitting(ctx, conversation, from)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation 
 	for i := range numbered {
 		numbered[i].Seq = from + i
 	}
-	return q.documents().indexTurns(ctx, conversation, numbered, last, false)
+	return q.transaction().Documents().indexTurns(ctx, conversation, numbered, last, false)
 }
 
 // detailsOf returns the details of a message as JSON text without NUL.
@@ -146,7 +146,7 @@ func readDetails(raw []byte) (d transcript.Details, err error) {
 }
 
 // Conversation reads a conversation with the messages from..to, both inclusive.
-func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation,
+func (q TranscriptRepository) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation,
 	error) {
 	head, err := q.q.ConversationGet(ctx, dbsqlc.ConversationGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
@@ -177,7 +177,7 @@ func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, 
 }
 
 // Channel returns the channel of a conversation.
-func (q transcriptRepository) Channel(ctx context.Context, id int64) (string, error) {
+func (q TranscriptRepository) Channel(ctx context.Context, id int64) (string, error) {
 	channel, err := q.q.ConversationChannel(ctx, dbsqlc.ConversationChannelParams{WorkspaceID: q.ws, ID: id})
 	return channel, classify("read the conversation", err)
 }

@@ -11,12 +11,11 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/completion"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutImported stores a turn that has ended, without a run.
-func (q turnRepository) PutImported(ctx context.Context, t conversation.Turn) error {
+func (q TurnRepository) PutImported(ctx context.Context, t conversation.Turn) error {
 	sha := sha256.Sum256(nil) // it is never sent again
 	return classify("import a turn", q.q.TurnImport(ctx, dbsqlc.TurnImportParams{WorkspaceID: q.ws,
 		ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode,
@@ -25,7 +24,7 @@ func (q turnRepository) PutImported(ctx context.Context, t conversation.Turn) er
 
 // PutHistory stores what the request of a turn stated about its conversation. It returns ErrMoved if an
 // equal request was accepted meanwhile.
-func (q turnRepository) PutHistory(ctx context.Context, t conversation.Turn, h conversation.History) error {
+func (q TurnRepository) PutHistory(ctx context.Context, t conversation.Turn, h conversation.History) error {
 	n, err := q.q.TurnRequestPut(ctx, dbsqlc.TurnRequestPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation,
 		Number: int32(t.Number), Thread: storable(h.Thread), HistorySha: h.SHA[:], BodySha: h.Body[:],
 		Times: int32(h.Times)})
@@ -35,22 +34,16 @@ func (q turnRepository) PutHistory(ctx context.Context, t conversation.Turn, h c
 	return classify("store the request of a turn", err)
 }
 
-type completionStore struct{ *Store }
+type Completions struct{ *Store }
 
 // Completions returns the store of the service completion.
-func (s *Store) Completions() completion.Store { return completionStore{s} }
+func (s *Store) Completions() Completions { return Completions{s} }
 
 // failures are the reasons of turns without a reply of a model.
 var failures = []string{string(agent.ProviderError), string(agent.OverBudget), string(agent.Lost)}
 
-// Responses returns the store of responses.
-func (s *Store) Responses() completion.Responses { return completionStore{s} }
-
-// CompletionTasks returns the store of tasks.
-func (s *Store) CompletionTasks() completion.Tasks { return completionStore{s} }
-
 // Same returns the latest turn of an equal request.
-func (s completionStore) Same(ctx context.Context, ws int64, body [32]byte) (out conversation.SameRequest, err error) {
+func (s Completions) Same(ctx context.Context, ws int64, body [32]byte) (out conversation.SameRequest, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.TurnRequestSame(ctx, dbsqlc.TurnRequestSameParams{WorkspaceID: q.ws, BodySha: body[:]})
 		if isNoRows(err) {
@@ -74,7 +67,7 @@ func (s completionStore) Same(ctx context.Context, ws int64, body [32]byte) (out
 }
 
 // Before returns the last turns of conversations with a history, the latest conversation first.
-func (s completionStore) Before(ctx context.Context, ws int64, thread string, history [32]byte, max int) (
+func (s Completions) Before(ctx context.Context, ws int64, thread string, history [32]byte, max int) (
 	out []conversation.EarlierTurn, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.TurnRequestsBefore(ctx, dbsqlc.TurnRequestsBeforeParams{WorkspaceID: q.ws,
@@ -88,7 +81,7 @@ func (s completionStore) Before(ctx context.Context, ws int64, thread string, hi
 }
 
 // Last returns the last turn of a conversation.
-func (s completionStore) Last(ctx context.Context, ws int64, name string) (out conversation.EarlierTurn, known bool,
+func (s Completions) Last(ctx context.Context, ws int64, name string) (out conversation.EarlierTurn, known bool,
 	err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.TurnLast(ctx, dbsqlc.TurnLastParams{WorkspaceID: q.ws, ExternalID: storable(name)})
@@ -113,7 +106,7 @@ func lastTurn(name string, number int32, id *string, status, reason, reply strin
 }
 
 // Outcome reads what a client gets of a run besides its text.
-func (s completionStore) Outcome(ctx context.Context, ref run.Ref) (out conversation.TurnOutcome, err error) {
+func (s Completions) Outcome(ctx context.Context, ref run.Ref) (out conversation.TurnOutcome, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.RunOutcome(ctx, dbsqlc.RunOutcomeParams{WorkspaceID: q.ws, ID: ref.Run})
 		if err != nil {
@@ -131,7 +124,7 @@ func (s completionStore) Outcome(ctx context.Context, ref run.Ref) (out conversa
 }
 
 // Watch records the latest request that waits for the reply of a run.
-func (s completionStore) Watch(ctx context.Context, ref run.Ref, watcher string) error {
+func (s Completions) Watch(ctx context.Context, ref run.Ref, watcher string) error {
 	return s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		n, err := q.q.TurnRequestWatch(ctx, dbsqlc.TurnRequestWatchParams{Watcher: watcher, WorkspaceID: q.ws,
 			RunID: &ref.Run})
@@ -140,7 +133,7 @@ func (s completionStore) Watch(ctx context.Context, ref run.Ref, watcher string)
 }
 
 // Watcher returns the latest request that waits for the reply of a run.
-func (s completionStore) Watcher(ctx context.Context, ref run.Ref) (watcher string, err error) {
+func (s Completions) Watcher(ctx context.Context, ref run.Ref) (watcher string, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		watcher, err = q.q.TurnRequestWatched(ctx, dbsqlc.TurnRequestWatchedParams{WorkspaceID: q.ws, RunID: &ref.Run})
 		return classify("read who waits for a reply", err)
@@ -149,7 +142,7 @@ func (s completionStore) Watcher(ctx context.Context, ref run.Ref) (watcher stri
 }
 
 // Response returns the turn of a response.
-func (s completionStore) Response(ctx context.Context, ref run.Ref) (out conversation.Response, err error) {
+func (s Completions) Response(ctx context.Context, ref run.Ref) (out conversation.Response, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.ResponseGet(ctx, dbsqlc.ResponseGetParams{WorkspaceID: q.ws, RunID: &ref.Run})
 		if isNoRows(err) {
@@ -163,7 +156,7 @@ func (s completionStore) Response(ctx context.Context, ref run.Ref) (out convers
 }
 
 // DeleteResponse makes a response unreadable.
-func (s completionStore) DeleteResponse(ctx context.Context, ref run.Ref) error {
+func (s Completions) DeleteResponse(ctx context.Context, ref run.Ref) error {
 	return s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		n, err := q.q.ResponseDelete(ctx, dbsqlc.ResponseDeleteParams{WorkspaceID: q.ws, RunID: &ref.Run})
 		return oneRow("delete the response", n, err)
@@ -171,7 +164,7 @@ func (s completionStore) DeleteResponse(ctx context.Context, ref run.Ref) error 
 }
 
 // Messages returns the latest messages of a conversation up to the end of a turn, the oldest first.
-func (s completionStore) Messages(ctx context.Context, ws int64, conversation string, turn, max int) (
+func (s Completions) Messages(ctx context.Context, ws int64, conversation string, turn, max int) (
 	out []transcript.Message, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.MessagesUpToTurn(ctx, dbsqlc.MessagesUpToTurnParams{WorkspaceID: q.ws,
@@ -193,7 +186,7 @@ func (s completionStore) Messages(ctx context.Context, ws int64, conversation st
 }
 
 // SameTask returns the latest run with a key.
-func (s completionStore) SameTask(ctx context.Context, ws int64, key string) (out conversation.SameRequest, err error) {
+func (s Completions) SameTask(ctx context.Context, ws int64, key string) (out conversation.SameRequest, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.CompletionSame(ctx, dbsqlc.CompletionSameParams{WorkspaceID: q.ws, BusinessKey: storable(key)})
 		if isNoRows(err) {
@@ -214,7 +207,7 @@ func (s completionStore) SameTask(ctx context.Context, ws int64, key string) (ou
 }
 
 // PutTask stores the run of a task and the outbox task that drives it.
-func (s completionStore) PutTask(ctx context.Context, ws int64, t conversation.NewTask) (out run.Run, err error) {
+func (s Completions) PutTask(ctx context.Context, ws int64, t conversation.NewTask) (out run.Run, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, ID: run.NewID(),
 			Kind: string(run.Completion), BusinessKey: storable(t.Key), Generation: int32(t.Generation),
@@ -231,7 +224,7 @@ func (s completionStore) PutTask(ctx context.Context, ws int64, t conversation.N
 }
 
 // Task returns the run of a task.
-func (s completionStore) Task(ctx context.Context, ref run.Ref) (out run.Run, err error) {
+func (s Completions) Task(ctx context.Context, ref run.Ref) (out run.Run, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		out, err = q.Runs().Run(ctx, ref.Run)
 		return err

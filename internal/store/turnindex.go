@@ -33,7 +33,7 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads the last activity of a conversation before a message.
-func (q documentRepository) lastSitting(ctx context.Context, conversationID int64,
+func (q DocumentRepository) lastSitting(ctx context.Context, conversationID int64,
 	seq int) (conversation.ActivityWindow,
 	error) {
 	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID,
@@ -43,7 +43,7 @@ func (q documentRepository) lastSitting(ctx context.Context, conversationID int6
 
 // IndexSaid indexes messages of a live conversation for search, each by its Seq. Messages without a
 // time get the current one.
-func (q documentRepository) IndexSaid(ctx context.Context, c conversation.Conversation,
+func (q DocumentRepository) IndexSaid(ctx context.Context, c conversation.Conversation,
 	ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
 		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
@@ -55,7 +55,7 @@ func (q documentRepository) IndexSaid(ctx context.Context, c conversation.Conver
 
 // indexTurns indexes the messages of users and assistants for search. Tool results and system
 // messages are not indexed. If live is set, messages without a time get the current one.
-func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message,
+func (q DocumentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message,
 	last conversation.ActivityWindow, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []index.Doc{}
 	for _, m := range ms {
@@ -88,7 +88,7 @@ func (q documentRepository) indexTurns(ctx context.Context, conversationID int64
 }
 
 // indexWithSpace indexes documents with their vectors, or enqueues the embedding.
-func (q documentRepository) indexWithSpace(ctx context.Context, docs []index.Doc) error {
+func (q DocumentRepository) indexWithSpace(ctx context.Context, docs []index.Doc) error {
 	if q.vectors.inline == nil {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil || len(ids) == 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // PutMessages stores the messages of a turn, numbered from seq.
-func (q transcriptRepository) PutMessages(ctx context.Context, c conversation.Conversation, turn int,
+func (q TranscriptRepository) PutMessages(ctx context.Context, c conversation.Conversation, turn int,
 	ms []transcript.Message) error {
 	conversation, seq := c.ID, c.NextSeq
 	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
@@ -42,7 +42,7 @@ func (q transcriptRepository) PutMessages(ctx context.Context, c conversation.Co
 }
 
 // Messages reads the messages of the turns after one turn up to another, turn by turn.
-func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after,
+func (q TranscriptRepository) Messages(ctx context.Context, conversation int64, after,
 	to int) ([]conversation.TurnMessage,
 	error) {
 	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation,

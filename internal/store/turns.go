@@ -16,7 +16,7 @@ import (
 )
 
 // TurnOf finds the turn of a channel's message.
-func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (conversation.Turn, bool,
+func (q TurnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (conversation.Turn, bool,
 	error) {
 	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		MessageID: storable(message)})
@@ -31,7 +31,7 @@ func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, messag
 }
 
 // TurnOfRun reads the turn of a run.
-func (q turnRepository) TurnOfRun(ctx context.Context, id string) (conversation.Turn, error) {
+func (q TurnRepository) TurnOfRun(ctx context.Context, id string) (conversation.Turn, error) {
 	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
 	if err != nil {
 		return conversation.Turn{}, classify("read the turn", err)
@@ -40,7 +40,7 @@ func (q turnRepository) TurnOfRun(ctx context.Context, id string) (conversation.
 }
 
 // Turns reads turns by their numbers, both inclusive.
-func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]conversation.Turn, error) {
+func (q TurnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]conversation.Turn, error) {
 	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		FromNumber: int32(from), ToNumber: int32(to)})
 	if err != nil {
@@ -56,7 +56,7 @@ func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, t
 }
 
 // PutTurn stores an accepted turn with its run and the outbox task that drives the run.
-func (q turnRepository) PutTurn(ctx context.Context, t conversation.Turn, n run.NewRun) (run.Run, error) {
+func (q TurnRepository) PutTurn(ctx context.Context, t conversation.Turn, n run.NewRun) (run.Run, error) {
 	made := run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
 		WorkflowID: n.WorkflowID}
 	facts, err := encode("the facts of a turn", t.Facts)
@@ -77,7 +77,7 @@ func (q turnRepository) PutTurn(ctx context.Context, t conversation.Turn, n run.
 }
 
 // EndTurn ends an accepted turn. It fails if the turn has ended.
-func (q turnRepository) EndTurn(ctx context.Context, t conversation.Turn) error {
+func (q TurnRepository) EndTurn(ctx context.Context, t conversation.Turn) error {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (q turnRepository) EndTurn(ctx context.Context, t conversation.Turn) error 
 }
 
 // News reads the changes since a turn's session was frozen.
-func (q turnRepository) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges,
+func (q TurnRepository) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges,
 	error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation,
 		Before: int32(t.Number - 1), Frozen: frozen})
@@ -115,7 +115,7 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.SessionChanges) {
 
 // PinContext stores the context of a turn unless it has one, and returns the stored one. The caller
 // must hold the lock of the turn's run.
-func (q turnRepository) PinContext(ctx context.Context, t conversation.Turn, text string) (string, error) {
+func (q TurnRepository) PinContext(ctx context.Context, t conversation.Turn, text string) (string, error) {
 	stored := storable(text)
 	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: stored, WorkspaceID: q.ws,
 		ConversationID: t.Conversation, Number: int32(t.Number)})
@@ -148,7 +148,7 @@ func turnOf(r dbsqlc.Turn) (conversation.Turn, error) {
 }
 
 // Steps reads the steps of a run, with the calls of each response.
-func (q stepRepository) Steps(ctx context.Context, id string) ([]run.Step, error) {
+func (q StepRepository) Steps(ctx context.Context, id string) ([]run.Step, error) {
 	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -193,7 +193,7 @@ func callOf(c dbsqlc.AgentCallsOfRow) run.ToolCall {
 }
 
 // PutStep stores a response with its calls. An existing step stays unchanged.
-func (q stepRepository) PutStep(ctx context.Context, id string, s run.Step) error {
+func (q StepRepository) PutStep(ctx context.Context, id string, s run.Step) error {
 	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note,
 		Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
@@ -208,7 +208,7 @@ func (q stepRepository) PutStep(ctx context.Context, id string, s run.Step) erro
 
 // EndCall stores the result of a call for the model, and returns the call with it. An existing
 // result stays unchanged.
-func (q stepRepository) EndCall(ctx context.Context, id string, c run.ToolCall) (run.ToolCall, error) {
+func (q StepRepository) EndCall(ctx context.Context, id string, c run.ToolCall) (run.ToolCall, error) {
 	result := storable(c.Result)
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws,
 		RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
@@ -218,7 +218,7 @@ func (q stepRepository) EndCall(ctx context.Context, id string, c run.ToolCall) 
 
 // RequireOpenRun locks a run so that it cannot end before the transaction does. It returns false if
 // the run has ended.
-func (q runRepository) RequireOpenRun(ctx context.Context, id string) (bool, error) {
+func (q RunRepository) RequireOpenRun(ctx context.Context, id string) (bool, error) {
 	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
 	return run.Status(status) != run.Ended, noRun(id, err)
 }

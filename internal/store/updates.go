@@ -10,7 +10,7 @@ import (
 )
 
 // PutUpdate stores an update in the shadow state, or finds the one of its run.
-func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u learning.Update) (learning.Update, error) {
+func (q UpdateRepository) PutUpdate(ctx context.Context, bank int64, u learning.Update) (learning.Update, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return u, err
@@ -26,7 +26,7 @@ func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u learning.
 
 // MoveUpdate moves an update to another state. It returns false if the update is not in state
 // before.
-func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u learning.Update) (bool,
+func (q UpdateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u learning.Update) (bool,
 	error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
@@ -53,7 +53,7 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 }
 
 // OpenUpdate returns the update of a bank that is neither promoted nor dropped.
-func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (learning.Update, bool, error) {
+func (q UpdateRepository) OpenUpdate(ctx context.Context, bank int64) (learning.Update, bool, error) {
 	r, err := q.q.UpdateOpen(ctx, dbsqlc.UpdateOpenParams{WorkspaceID: q.ws, BankID: bank})
 	if isNoRows(err) {
 		return learning.Update{}, false, nil
@@ -66,7 +66,7 @@ func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (learning.
 }
 
 // UpdateAt returns an update of a bank by its number, if it exists.
-func (q updateRepository) UpdateAt(ctx context.Context, bank int64, number int) (learning.Update, bool, error) {
+func (q UpdateRepository) UpdateAt(ctx context.Context, bank int64, number int) (learning.Update, bool, error) {
 	r, err := q.q.UpdateAt(ctx, dbsqlc.UpdateAtParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number)})
 	if isNoRows(err) {
 		return learning.Update{}, false, nil
@@ -79,7 +79,7 @@ func (q updateRepository) UpdateAt(ctx context.Context, bank int64, number int) 
 }
 
 // Updates lists the updates of a bank before a number, the latest first; 0 is no number.
-func (q updateRepository) Updates(ctx context.Context, bank int64, before, most int) ([]learning.Update, error) {
+func (q UpdateRepository) Updates(ctx context.Context, bank int64, before, most int) ([]learning.Update, error) {
 	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, Before: int32(before),
 		MaxRows: int32(most)})
 	if err != nil {
@@ -109,7 +109,7 @@ func updateOf(r dbsqlc.PolicyUpdate) (u learning.Update, err error) {
 }
 
 // CanaryScores returns the scores of answers on both sides of a canary.
-func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u learning.Update) (candidate,
+func (q UpdateRepository) CanaryScores(ctx context.Context, bank int64, u learning.Update) (candidate,
 	incumbent []learning.Outcome, err error) {
 	if u.CanaryAt == nil {
 		return nil, nil, nil
@@ -128,7 +128,7 @@ func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u learni
 }
 
 // CanaryLate reports whether a canary started more than 30 days ago.
-func (q updateRepository) CanaryLate(ctx context.Context, u learning.Update) (bool, error) {
+func (q UpdateRepository) CanaryLate(ctx context.Context, u learning.Update) (bool, error) {
 	if u.CanaryAt == nil {
 		return false, nil
 	}

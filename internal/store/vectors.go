@@ -9,7 +9,7 @@ import (
 )
 
 // Nearest is an exact search by vector only, as the reference for measuring Find.
-func (q documentRepository) Nearest(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
+func (q DocumentRepository) Nearest(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
 	rows, err := q.q.NearestBare(ctx, dbsqlc.NearestBareParams{WorkspaceID: q.ws, Space: space,
 		Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
 	docs := make([]int64, len(rows))
@@ -20,7 +20,7 @@ func (q documentRepository) Nearest(ctx context.Context, space int16, v []float3
 }
 
 // NearestInGraph is a search by the workspace's graph, which must exist.
-func (q documentRepository) NearestInGraph(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
+func (q DocumentRepository) NearestInGraph(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
 	rows, err := q.q.NearestInGraph(ctx, dbsqlc.NearestInGraphParams{WorkspaceID: q.ws, Space: space,
 		Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
 	docs := make([]int64, len(rows))

@@ -250,7 +250,7 @@ func (q session) listWhere(ctx context.Context, in memory.Filter) ([]dbsqlc.Memo
 }
 
 // CountWhere counts the entries that a filter selects.
-func (q longTermRepository) CountWhere(ctx context.Context, in memory.Filter) (n int, err error) {
+func (q LongTermRepository) CountWhere(ctx context.Context, in memory.Filter) (n int, err error) {
 	sql, w, err := q.filtered(in)
 	if err != nil {
 		return 0, err

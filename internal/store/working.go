@@ -7,29 +7,17 @@ import (
 
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/offload"
 	"cairn/internal/store/dbsqlc"
 )
 
-// offloadStore implements the store of the service offload.
-type offloadStore struct{ *Store }
-
-// Offload returns the store of the service offload.
-func (s *Store) Offload() offload.Store { return offloadStore{s} }
-
-// WithOffload runs fn in a transaction that has entered ws.
-func (s offloadStore) WithOffload(ctx context.Context, ws int64, fn func(context.Context, offload.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, offloadTx(q)) })
-}
-
 // Key returns the opaque key of the workspace.
-func (q workspaceRepository) Key(ctx context.Context) (string, error) {
+func (q WorkspaceRepository) Key(ctx context.Context) (string, error) {
 	ws, err := q.Self(ctx)
 	return ws.Key, err
 }
 
 // PutOffloaded stores content that a session offloads.
-func (q offloadRepository) PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob,
+func (q OffloadRepository) PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob,
 	ttl time.Duration) error {
 	err := q.q.BlobPut(ctx, dbsqlc.BlobPutParams{WorkspaceID: q.ws, Sha256: b.SHA[:], Kind: string(b.Kind),
 		Content: storable(b.Content), Ttl: ttl})
@@ -42,7 +30,7 @@ func (q offloadRepository) PutOffloaded(ctx context.Context, s workingmemory.Ses
 }
 
 // Offloaded finds offloaded content.
-func (q offloadRepository) Offloaded(ctx context.Context, s workingmemory.Session,
+func (q OffloadRepository) Offloaded(ctx context.Context, s workingmemory.Session,
 	sha [sha256.Size]byte) (workingmemory.Blob, bool, error) {
 	r, err := q.q.BlobGet(ctx, dbsqlc.BlobGetParams{WorkspaceID: q.ws, Sha256: sha[:], Session: storable(s.Key())})
 	if isNoRows(err) {
@@ -53,7 +41,7 @@ func (q offloadRepository) Offloaded(ctx context.Context, s workingmemory.Sessio
 }
 
 // OffloadedBy lists the content that a session has offloaded, in order.
-func (q offloadRepository) OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte,
+func (q OffloadRepository) OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte,
 	error) {
 	rows, err := q.q.BlobsOf(ctx, dbsqlc.BlobsOfParams{WorkspaceID: q.ws, Session: storable(s.Key()),
 		MaxRows: int32(most)})
@@ -66,7 +54,7 @@ func (q offloadRepository) OffloadedBy(ctx context.Context, s workingmemory.Sess
 
 // PutCompaction stores a compaction of a conversation. An existing one up to the same turn stays
 // unchanged.
-func (q offloadRepository) PutCompaction(ctx context.Context, c workingmemory.Compaction) error {
+func (q OffloadRepository) PutCompaction(ctx context.Context, c workingmemory.Compaction) error {
 	return classify("store the compaction", q.q.CompactionPut(ctx,
 		dbsqlc.CompactionPutParams{WorkspaceID: q.ws, ConversationID: c.Conversation, UptoTurn: int32(c.Upto),
 			RunID:   c.Run,
@@ -74,7 +62,7 @@ func (q offloadRepository) PutCompaction(ctx context.Context, c workingmemory.Co
 }
 
 // CompactionAt returns the compaction of a conversation up to a turn.
-func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64, upto int) (workingmemory.Compaction,
+func (q OffloadRepository) CompactionAt(ctx context.Context, conversation int64, upto int) (workingmemory.Compaction,
 	bool,
 	error) {
 	r, err := q.q.CompactionAt(ctx, dbsqlc.CompactionAtParams{WorkspaceID: q.ws, ConversationID: conversation,
@@ -87,7 +75,7 @@ func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64,
 }
 
 // Record returns the compaction that a run's turn starts with.
-func (q offloadRepository) Record(ctx context.Context, id string) (conversation.Record, error) {
+func (q OffloadRepository) Record(ctx context.Context, id string) (conversation.Record, error) {
 	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
 	if isNoRows(err) {
 		return conversation.Record{}, nil

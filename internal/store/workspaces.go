@@ -81,13 +81,13 @@ func (s *Store) forget(id int64) {
 }
 
 // Self returns the workspace of the transaction.
-func (q workspaceRepository) Self(ctx context.Context) (tenancy.Workspace, error) {
+func (q WorkspaceRepository) Self(ctx context.Context) (tenancy.Workspace, error) {
 	row, err := q.q.WorkspaceKey(ctx, q.ws)
 	return tenancy.Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
 }
 
 // Settings reads the workspace's settings, with defaults for those that are not set.
-func (q workspaceRepository) Settings(ctx context.Context) (settings.Settings, error) {
+func (q WorkspaceRepository) Settings(ctx context.Context) (settings.Settings, error) {
 	row, err := q.q.WorkspaceSettings(ctx, q.ws)
 	if err != nil {
 		return settings.Settings{}, classify("read the settings", err)
@@ -99,7 +99,7 @@ func (q workspaceRepository) Settings(ctx context.Context) (settings.Settings, e
 
 // SetSettings replaces the workspace's settings. An empty time zone or cron expression stays
 // unchanged. Tasks whose clock has changed are planned again.
-func (q workspaceRepository) SetSettings(ctx context.Context, v settings.Settings) error {
+func (q WorkspaceRepository) SetSettings(ctx context.Context, v settings.Settings) error {
 	if err := v.Validate(); err != nil {
 		return err
 	}
@@ -124,5 +124,5 @@ func (q workspaceRepository) SetSettings(ctx context.Context, v settings.Setting
 	if !moved && (v.ReflectionCron == "" || v.ReflectionCron == before.ReflectionCron) {
 		return nil
 	}
-	return q.schedules().replan(ctx, moved)
+	return q.transaction().Schedules().replan(ctx, moved)
 }

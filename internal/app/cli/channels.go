@@ -135,11 +135,11 @@ func (c *cli) listPeople(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	people, err := s.Store.People().Identities(ctx)
+	people, err := s.Store.Channels().Identities(ctx)
 	if err != nil {
 		return err
 	}
-	open, err := s.Store.Pairings().Pairings(ctx)
+	open, err := s.Store.Channels().Pairings(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (c *cli) listDeliveries(ctx context.Context, state string) error {
 	}
 	defer s.close()
 	const most = 100
-	all, err := s.Store.DeliveryList().Deliveries(ctx, s.workspace.ID, state, 0, false, most)
+	all, err := s.Store.Channels().Deliveries(ctx, s.workspace.ID, state, 0, false, most)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (w *world) chatting(t *testing.T, args []string) []string {
 	user := fmt.Sprintf("user-%d", time.Now().UnixNano())
 	pair := func(user, code string) {
 		p := domain.Pairing{Account: accounts[0].Name, User: user, Name: "Ada", Code: code}
-		_, err := w.Store.Pairings().PutPairing(t.Context(), p, 1000)
+		_, err := w.Store.Channels().PutPairing(t.Context(), p, 1000)
 		testkit.Must(t, err)
 	}
 	switch args[1] {
@@ -29,7 +29,7 @@ func (w *world) chatting(t *testing.T, args []string) []string {
 		if args[2] == "--group" {
 			ws, err := w.Store.Workspace(t.Context(), "group", true)
 			testkit.Must(t, err)
-			_, err = w.Store.People().PutIdentity(t.Context(), ws.ID, domain.Identity{Account: accounts[0].Name,
+			_, err = w.Store.Channels().PutIdentity(t.Context(), ws.ID, domain.Identity{Account: accounts[0].Name,
 				Kind: channel.KindGroup, User: args[5], Role: channel.RoleUser})
 			testkit.Must(t, err)
 			return args
@@ -47,7 +47,7 @@ func (w *world) chatting(t *testing.T, args []string) []string {
 // dead makes a delivery that was given up.
 func (w *world) dead(t *testing.T, ws int64, place domain.Place) int64 {
 	t.Helper()
-	events, deliveries := w.Store.ChannelEvents(), w.Store.Deliveries()
+	events, deliveries := w.Store.Channels(), w.Store.Channels()
 	route, err := events.PutEvent(t.Context(), ws, domain.Event{Key: place.Chat, Kind: domain.Message, Place: place,
 		Sender: domain.Sender{ID: place.Chat}, Text: "/help"})
 	testkit.Must(t, err)

@@ -159,7 +159,7 @@ func TestAGatewayApprovesCodesOfItsAccount(t *testing.T) {
 	_, _, err = b.App.Keys.CreateGateway(t.Context(), "other", "other", nil)
 	testkit.Must(t, err)
 	for account, code := range map[string]string{"desk": "AAAABBBB", "other": "CCCCDDDD"} {
-		_, err = b.Store.Pairings().PutPairing(t.Context(), domainchannel.Pairing{Account: account, User: "7",
+		_, err = b.Store.Channels().PutPairing(t.Context(), domainchannel.Pairing{Account: account, User: "7",
 			Name: "Ada",
 			Code: code}, 3)
 		testkit.Must(t, err)

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 )
 
 // SkillSummary is a skill in a list.
@@ -114,7 +115,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 	if id, err = strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
 		return id, nil
 	}
-	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(ctx context.Context, tx library.Tx) error {
+	err = g.Library.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, tx store.Tx) error {
 		head, err := library.Head(ctx, tx, 0, ref)
 		id = head.ID
 		return err

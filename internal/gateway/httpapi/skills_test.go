@@ -22,7 +22,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/inbox"
-	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -215,8 +215,8 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 	b.put("/v1/skills/9/vote", map[string]any{"vote": "up"}).refused(fault.NotFound)
 
 	for verb, status := range map[string]skill.Status{"approve": skill.Active, "reject": skill.Archived} {
-		b.library(func(ctx context.Context, tx library.Tx) error {
-			return tx.States().SetStatus(ctx, 1, skill.Active, skill.Candidate)
+		b.library(func(ctx context.Context, tx store.Tx) error {
+			return tx.Skills().SetStatus(ctx, 1, skill.Active, skill.Candidate)
 		})
 		b.decided("s1", verb)
 		if b.get("/v1/skills/1").into(http.StatusOK, &head); head.Status != status {
@@ -233,13 +233,13 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 	b.distilled()
 	propose := func(base int, description string) {
 		t.Helper()
-		b.library(func(ctx context.Context, tx library.Tx) error {
-			v, err := tx.Versions().Version(ctx, 1, base)
+		b.library(func(ctx context.Context, tx store.Tx) error {
+			v, err := tx.Skills().Version(ctx, 1, base)
 			if err != nil {
 				return err
 			}
 			v.Description, v.ContentSHA[0], v.Run = description, v.ContentSHA[0]+1, ""
-			_, err = tx.Pending().PutPending(ctx,
+			_, err = tx.PendingSkills().PutPending(ctx,
 				skill.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
 			return err
 		})
@@ -276,9 +276,9 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 	}
 }
 
-func (b *bundle) library(fn func(context.Context, library.Tx) error) {
+func (b *bundle) library(fn func(context.Context, store.Tx) error) {
 	b.T.Helper()
-	testkit.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, fn))
+	testkit.Must(b.T, b.Library.Store.InWorkspace(b.T.Context(), b.Workspace.ID, fn))
 }
 
 func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {

@@ -56,17 +56,17 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	testkit.Must(t, err)
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
 	b.keys = &apikey.Service{Ports: apikey.Ports{Store: b.Keys(), Operators: b.OperatorKeys(),
-		Gateways: b.GatewayKeys()}}
-	b.longTerm = &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder, Space: space,
+		Gateways: b.OperatorKeys()}}
+	b.longTerm = &longterm.Service{Ports: longterm.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
 		Finder: finder}}
-	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Runs()}},
+	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Store.Store}},
 		Finder: finder, Embedder: embedder,
 		Workspaces: &inspect.Workspaces{WorkspacePorts: inspect.WorkspacePorts{Store: b.Workspaces(),
 			Check: func(settings.LongTerm) error { return nil }}},
 		LongTerm: b.longTerm,
-		Memory: &promptmemory.Service{Ports: promptmemory.Ports{Store: b.Memory(), Embedder: embedder, Space: space,
+		Memory: &promptmemory.Service{Ports: promptmemory.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
 			Finder: finder}},
-		Progressive: &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(), LongTerm: b.longTerm,
+		Progressive: &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store.Store, LongTerm: b.longTerm,
 			Starter:  starter{b},
 			Registry: memoryagent.NewRegistry()}},
 		Await: func(_ context.Context, _ run.Ref, _ time.Duration, look func() (run.Status, error)) (run.Status,
@@ -80,7 +80,7 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	}
 	mux := http.NewServeMux()
 	mem0api.Mount(mux, s, o, edge.New(edge.Options{Log: slog.New(slog.DiscardHandler), Keys: b.keys,
-		People:  &channel.Service{Ports: channel.Ports{People: b.People(), Workspaces: b.Store.Store}},
+		People:  &channel.Service{Ports: channel.Ports{People: b.Channels(), Workspaces: b.Store.Store}},
 		Closing: t.Context()}))
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(b.server.Close)

@@ -85,8 +85,8 @@ func (b *Bundle) OtherWeights() (weights, optimizer string) {
 	_, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default) // creates the bank
 	testkit.Must(b.T, err)
 	p, o := pgtest.OtherWeights(b.T), policy.Adam{}
-	testkit.Must(b.T, b.Learning.Ports.Store.Banks().InWorkspace(b.T.Context(), b.Workspace.ID,
-		func(ctx context.Context, tx bank.Tx) error { return b.Learning.Banks.StoreWeights(ctx, tx, p, o) }))
+	testkit.Must(b.T, b.Learning.Ports.Store.InWorkspace(b.T.Context(), b.Workspace.ID,
+		func(ctx context.Context, tx store.Tx) error { return b.Learning.Banks.StoreWeights(ctx, tx, p, o) }))
 	return p.Hash(), o.Hash()
 }
 

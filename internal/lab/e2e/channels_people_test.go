@@ -199,7 +199,7 @@ func TestAScheduledReplyComesToTheHomeChat(t *testing.T) {
 	c.pair(7, "Ada")
 	c.say(7, "Ada", "/home")
 	c.last("7", 2)
-	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
+	ws, _, _, err := c.App.Store.Channels().Find(t.Context(), "ada", channel.KindUser, "7")
 	testkit.Must(t, err)
 	now := time.Now().UTC()
 	c.change(ws.ID, map[string]any{"quiet_hours": map[string]string{"from": now.Add(-2 * time.Hour).Format("15:04"),
@@ -255,7 +255,7 @@ func TestAnApprovalComesToTheHomeChat(t *testing.T) {
 	c.pair(7, "Ada")
 	c.say(7, "Ada", "/home")
 	c.last("7", 2)
-	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
+	ws, _, _, err := c.App.Store.Channels().Find(t.Context(), "ada", channel.KindUser, "7")
 	testkit.Must(t, err)
 	c.change(ws.ID, map[string]any{"write_approval": map[string]string{"memory": "all"}})
 	w, err := c.App.Memory.Save(t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginAgent, Op: "test/1"},

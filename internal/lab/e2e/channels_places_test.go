@@ -89,7 +89,7 @@ func TestEventsOfAnErasedRoute(t *testing.T) {
 	c := openChats(t)
 	c.post("e1", "room", "ada", "Hello")
 	c.got(1)
-	ws, _, _, err := c.App.Store.People().Find(t.Context(), "desk", channel.KindUser, "ada")
+	ws, _, _, err := c.App.Store.Channels().Find(t.Context(), "desk", channel.KindUser, "ada")
 	testkit.Must(t, err)
 	testkit.Must(t, c.App.Store.InWorkspace(t.Context(), ws.ID, func(ctx context.Context, q store.Tx) error {
 		return q.Outbox().Enqueue(ctx, outbox.HandleEvents, "4711", 0)

@@ -212,7 +212,7 @@ func TestAPersonTalksOverTelegram(t *testing.T) {
 	}
 	var route int64
 	testkit.Must(t, c.Admin().QueryRow(t.Context(), "select id from cairn.channel_routes").Scan(&route))
-	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
+	ws, _, _, err := c.App.Store.Channels().Find(t.Context(), "ada", channel.KindUser, "7")
 	testkit.Must(t, err)
 	c.RecordEnded(contract.DeliverID(ws.Key, route), "Deliver/completed")
 	if n := c.count("select count(*) from cairn.channel_events where body <> '{}'"); n != 0 {
@@ -411,7 +411,7 @@ func TestAnAccountHasOneFirstUser(t *testing.T) {
 	c.pair(7, "Ada")
 	testkit.Must(t, c.App.Channels.SetRole(t.Context(), "ada", channel.KindUser, "7", domainchannel.RoleBlocked))
 	c.pair(8, "Eve")
-	_, role, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "8")
+	_, role, _, err := c.App.Store.Channels().Find(t.Context(), "ada", channel.KindUser, "8")
 	testkit.Must(t, err)
 	if role != channel.RoleUser {
 		t.Errorf("the role is %s", role)

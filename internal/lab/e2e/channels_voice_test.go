@@ -178,7 +178,7 @@ func TestAnErasureRemovesAttachments(t *testing.T) {
 	if n := c.count("select count(*) from cairn.attachments where event_id is not null"); n != 0 {
 		t.Errorf("%d attachments of events that are no messages", n)
 	}
-	ws, _, _, err := c.App.Store.People().Find(t.Context(), "ada", channel.KindUser, "7")
+	ws, _, _, err := c.App.Store.Channels().Find(t.Context(), "ada", channel.KindUser, "7")
 	testkit.Must(t, err)
 	c.Workspace = ws
 	e := erased(c.Bundle, erasure.Target{Workspace: ws.ID, Conversation: conversationNumber(c.Bundle, "ada/7")})

@@ -11,23 +11,24 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // cutStore is a store that fails after some transactions, as if the worker had died.
 type cutStore struct {
-	distill.Store
+	*store.Store
 	left int
 }
 
 var errCut = errors.New("cut off")
 
-func (s *cutStore) Within(ctx context.Context, ws int64, fn func(context.Context, distill.Tx) error) error {
+func (s *cutStore) Within(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
 	if s.left == 0 {
 		return errCut
 	}
 	s.left--
-	return s.Store.Within(ctx, ws, fn)
+	return s.Store.InWorkspaceByKeys(ctx, ws, fn)
 }
 
 // divided returns a run with one task whose workflow has not started.
@@ -87,7 +88,7 @@ func TestADraftIsAskedForAgainWithTheTasksThatWerePaid(t *testing.T) {
 
 // overtakenStore runs a function between the upload of a package and its commit.
 type overtakenStore struct {
-	distill.Store
+	*store.Store
 	first func()
 }
 

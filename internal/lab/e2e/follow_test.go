@@ -143,8 +143,8 @@ func promoteTrained(b *apptest.Bundle, sha string) {
 	testkit.Must(b.T, err)
 	optimizers := column[string](b, "select sha from cairn.policies where kind = 'optimizer' and sha <> $1",
 		head.Version.Optimizer)
-	testkit.Must(b.T, b.Learning.Ports.Store.Banks().InWorkspace(ctx, b.Workspace.ID,
-		func(ctx context.Context, tx bank.Tx) error {
+	testkit.Must(b.T, b.Learning.Ports.Store.InWorkspace(ctx, b.Workspace.ID,
+		func(ctx context.Context, tx store.Tx) error {
 			chooser, optimizer, err := b.Learning.Banks.ReadWeights(ctx, tx, sha, optimizers[0])
 			if err != nil {
 				return err

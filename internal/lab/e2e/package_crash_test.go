@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/distillation"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -60,7 +61,7 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 }
 
 // deadStore is the store of a worker that dies before it commits a version.
-type deadStore struct{ distill.Store }
+type deadStore struct{ *store.Store }
 
 func (s *deadStore) CommitVersion(context.Context, distillation.Task, distillation.Commit) (distillation.CommitResult,
 	error) {

@@ -15,8 +15,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/evaluation/locomo"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -109,9 +109,9 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID,
-		func(_ context.Context, tx promptmemory.Tx) (err error) {
-			kept, err = tx.Memories().Memories(t.Context(), memory.PromptTypes, false, 1000)
+	testkit.Must(t, b.Memory.Store.InWorkspace(t.Context(), b.Workspace.ID,
+		func(_ context.Context, tx store.Tx) (err error) {
+			kept, err = tx.PromptMemory().Memories(t.Context(), memory.PromptTypes, false, 1000)
 			return err
 		}))
 	if len(kept) == 0 {

@@ -21,15 +21,11 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/learning"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
-	"cairn/internal/service/learning/evolution"
-	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/training"
-	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -81,21 +77,21 @@ func (s *shaky) survive(t *testing.T, what string, step func() error) {
 }
 
 type shakyStore struct {
-	learning.Store
+	*store.Store
 	*shaky
 }
 
-func (s shakyStore) Banks() bank.Store   { return shakyTx[bank.Tx]{s.Store.Banks(), s.shaky} }
-func (s shakyStore) Builds() build.Store { return shakyTx[build.Tx]{s.Store.Builds(), s.shaky} }
-func (s shakyStore) Cases() cases.Store  { return shakyTx[cases.Tx]{s.Store.Cases(), s.shaky} }
-func (s shakyStore) Trainings() training.Store {
-	return shakyTx[training.Tx]{s.Store.Trainings(), s.shaky}
+func (s shakyStore) Banks() *store.Store  { return shakyTx[store.Tx]{s.Store, s.shaky} }
+func (s shakyStore) Builds() *store.Store { return shakyTx[store.Tx]{s.Store, s.shaky} }
+func (s shakyStore) Cases() *store.Store  { return shakyTx[store.Tx]{s.Store, s.shaky} }
+func (s shakyStore) Trainings() *store.Store {
+	return shakyTx[store.Tx]{s.Store, s.shaky}
 }
-func (s shakyStore) Rounds() evolution.Store { return shakyTx[evolution.Tx]{s.Store.Rounds(), s.shaky} }
-func (s shakyStore) Updates() adaptation.Store {
-	return shakyTx[adaptation.Tx]{s.Store.Updates(), s.shaky}
+func (s shakyStore) Rounds() *store.Store { return shakyTx[store.Tx]{s.Store, s.shaky} }
+func (s shakyStore) Updates() *store.Store {
+	return shakyTx[store.Tx]{s.Store, s.shaky}
 }
-func (s shakyStore) Probes() probe.Store { return shakyTx[probe.Tx]{s.Store.Probes(), s.shaky} }
+func (s shakyStore) Probes() *store.Store { return shakyTx[store.Tx]{s.Store, s.shaky} }
 
 // shakyTx opens the transactions of one service.
 type shakyTx[T any] struct {
@@ -110,12 +106,12 @@ func (s shakyTx[T]) InWorkspace(ctx context.Context, ws int64, fn func(context.C
 }
 
 type shakyMemory struct {
-	longterm.Store
+	*store.Store
 	*shaky
 }
 
-func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
-	return s.through(func() error { return s.Store.WithLongTerm(ctx, ws, fn) })
+func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
+	return s.through(func() error { return s.Store.InWorkspace(ctx, ws, fn) })
 }
 
 type shakyEmbedder struct {

@@ -76,7 +76,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 	t.Run("turned off while a page held it", func(t *testing.T) {
 		fresh(t, 1)
 		b.exec(`update workspaces set key = 'wheld' where external_id = 'due 1'`)
-		_, err := b.Store.Claims().ClaimPage(t.Context(), "held", 100, time.Hour, schedule.Planner{}.Plan)
+		_, err := b.Store.Sweep().ClaimPage(t.Context(), "held", 100, time.Hour, schedule.Planner{}.Plan)
 		testkit.Must(t, err)
 		b.exec(`update workspaces set settings = '{"reflection":false}' where external_id = 'due 1'`)
 		b.exec("update scheduled_tasks set lease_until = now() - interval '1 second'")

@@ -214,12 +214,12 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(3, 1)
-	taken, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan)
+	taken, err := b.Store.Sweep().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan)
 	testkit.Must(t, err)
 	if len(taken.Slots) != 3 {
 		t.Fatalf("took %+v", taken)
 	}
-	if same, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour,
+	if same, err := b.Store.Sweep().ClaimPage(t.Context(), "lost", 100, time.Hour,
 		schedule.Planner{}.Plan); err != nil || fmt.Sprint(sorted(same.Slots)) != fmt.Sprint(sorted(taken.Slots)) {
 		t.Errorf("the claim again is %+v, %v; it was %+v", same, err, taken)
 	}
@@ -233,7 +233,7 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 		}
 	}
 	// The first holder resumes. It can no longer settle the slot.
-	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost",
+	testkit.Must(t, b.Store.Sweep().SettleSlots(t.Context(), "lost",
 		[]scheduled.DispatchResult{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed'"); n != 0 {
 		t.Error("a page settled a slot of another")
@@ -314,7 +314,7 @@ func TestAFailedDayIsPartOfTheNextWindow(t *testing.T) {
 	b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, ` +
 		`d::date, 'UTC', s, d::timestamptz from scheduled_tasks,
 (values ('2026-11-16', 'saved'), ('2026-11-17', 'empty'), ('2026-11-18', 'failed')) v(d, s)`)
-	page, err := b.Store.Claims().ClaimPage(t.Context(), "window", 10, time.Minute, schedule.Planner{}.Plan)
+	page, err := b.Store.Sweep().ClaimPage(t.Context(), "window", 10, time.Minute, schedule.Planner{}.Plan)
 	testkit.Must(t, err)
 	if len(page.Slots) != 1 || page.Slots[0].ReflectedTo.UTC().Format(time.DateOnly) != "2026-11-17" {
 		t.Errorf("took %+v", page.Slots)

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -46,7 +47,7 @@ func replacePolicy(t testing.TB, s *learning.Service, ws int64, exec func(sql st
 	t.Helper()
 	head, err := s.Banks.Head(t.Context(), ws, bank.Default)
 	testkit.Must(t, err)
-	testkit.Must(t, s.Ports.Store.Banks().InWorkspace(t.Context(), ws, func(ctx context.Context, tx bank.Tx) error {
+	testkit.Must(t, s.Ports.Store.InWorkspace(t.Context(), ws, func(ctx context.Context, tx store.Tx) error {
 		return s.Banks.StoreWeights(ctx, tx, p, head.Optimizer)
 	}))
 	bound := memoryskill.Bind(head.Bank, p, head.Optimizer)

@@ -36,7 +36,7 @@ func (s *Store) Exchange(name, message, question, answer string) run.Run {
 // EndTurn ends an observed turn.
 func (s *Store) EndTurn(r run.Run) *run.Result {
 	s.T.Helper()
-	agents := &agentrun.Service{Ports: agentrun.Ports{Store: s.AgentRuns()}}
+	agents := &agentrun.Service{Ports: agentrun.Ports{Store: s.Store}}
 	out, err := agents.Close(s.T.Context(), r.Ref, contract.Observed, "", agentrun.Base{})
 	testkit.Must(s.T, err)
 	return out

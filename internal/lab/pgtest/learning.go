@@ -19,6 +19,7 @@ import (
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -36,9 +37,9 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := l.DB.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	memories := &longterm.Service{Ports: longterm.Ports{Store: l.DB.LongTerm(), Embedder: embedder, Space: space,
+	memories := &longterm.Service{Ports: longterm.Ports{Store: l.DB.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: l.DB.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
-	ports := learning.Ports{Store: l.DB.Learning(), Memories: memories, Asker: l.Script, Embedder: embedder,
+	ports := learning.Ports{Store: l.DB.Store, Memories: memories, Asker: l.Script, Embedder: embedder,
 		Controller: policy.PPOLearner{}, Space: space}
 	for _, f := range change {
 		f(&ports)
@@ -155,8 +156,8 @@ func (l *Learning) Import(n int) {
 }
 
 // Within runs fn in a transaction of workspace A, with the ports of all services.
-func (l *Learning) Within(fn func(ctx context.Context, tx cases.Tx) error) error {
-	return l.Ports.Store.Cases().InWorkspace(l.DB.T.Context(), l.DB.A.ID, fn)
+func (l *Learning) Within(fn func(ctx context.Context, tx store.Tx) error) error {
+	return l.Ports.Store.InWorkspace(l.DB.T.Context(), l.DB.A.ID, fn)
 }
 
 // Ref returns the reference of a run in workspace A.

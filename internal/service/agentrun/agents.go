@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 )
 
 // Agent implements a kind of run other than turns and reviews. Step, RunTool and Close drive the
@@ -173,7 +174,7 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, st.run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		over, err := st.settle(ctx, tx, e, nil)
 		if err != nil {
 			return err
@@ -236,7 +237,7 @@ func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result
 		return err
 	}
 	c.Result, c.Code = string(result.JSON), string(result.Code)
-	return s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) error {
+	return s.whileOpen(ctx, st, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Steps().EndCall(ctx, ref.Run, *c)
 		return err
 	})

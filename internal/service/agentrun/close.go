@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 )
 
 // ending describes how a run is closed.
@@ -26,7 +27,7 @@ type ending struct {
 	answer string    // if empty, the reply is taken from earlier steps or a canned text
 	told   bool      // answer states which files were not read
 	// stores more in the closing transaction; if the run has ended, close returns errEnded
-	extra func(context.Context, Tx) error
+	extra func(context.Context, store.Tx) error
 }
 
 // Close ends a run without a final response: it was canceled, its time limit passed, or its model
@@ -53,7 +54,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 // Unavailable, and the caller retries.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*run.Result, error) {
 	st := &runState{}
-	err := s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+	err := s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 		st.run, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})
@@ -80,7 +81,7 @@ func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) 
 	if st.agent != nil {
 		return s.closeAgent(ctx, st, e)
 	}
-	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, st.run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		var c conversation.Conversation
 		over, err := st.settle(ctx, tx, e, &c)
 		switch {
@@ -100,7 +101,7 @@ func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) 
 
 // lock locks a run, after its conversation if c is set, and reads its steps. If it fails, the state is
 // unchanged, because the ledger repeats a transaction that the database could not run.
-func (st *runState) lock(ctx context.Context, tx Tx, c *conversation.Conversation) error {
+func (st *runState) lock(ctx context.Context, tx store.Tx, c *conversation.Conversation) error {
 	var locked run.Run
 	var steps []run.Step
 	var err error
@@ -119,7 +120,7 @@ func (st *runState) lock(ctx context.Context, tx Tx, c *conversation.Conversatio
 // effect of such a call is stored, it becomes the result; otherwise the operation is voided and can
 // no longer take effect. Over is true if the run had already ended. If c is set, the conversation
 // is locked before the run.
-func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *conversation.Conversation) (over bool, err error) {
+func (st *runState) settle(ctx context.Context, tx store.Tx, e ending, c *conversation.Conversation) (over bool, err error) {
 	id := st.run.Ref.Run
 	if err := st.lock(ctx, tx, c); err != nil {
 		return false, err
@@ -148,7 +149,7 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *conversation
 			if c.Done || c.AtClient() {
 				continue
 			}
-			effect, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
+			effect, err := tx.Operations().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
 			if err != nil {
 				return false, err
 			}
@@ -179,12 +180,12 @@ func settled(c run.ToolCall, effect json.RawMessage, unrun agent.SkipReason) (ru
 
 // mayNudge reports whether the daily limit allows another review. It reads the count of today only
 // if a review can be due.
-func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (bool, error) {
+func mayNudge(ctx context.Context, tx store.Tx, s nudge.Settings, c nudge.Counters) (bool, error) {
 	c.InFlight = 0 // the conversation may find that the review in flight is lost
 	if memory, skill := nudge.Due(c, s); s.Off || !memory && !skill {
 		return !s.Off, nil
 	}
-	today, err := tx.Workspace().NudgesToday(ctx)
+	today, err := tx.Conversations().NudgesToday(ctx)
 	return today < s.DailyCap, err
 }
 
@@ -194,7 +195,7 @@ func (st *runState) redirected(c conversation.Conversation, e ending) bool {
 }
 
 // closeTurn stores the reply and the counters of a turn and ends it, in one transaction.
-func (st *runState) closeTurn(ctx context.Context, tx Tx, c conversation.Conversation, base Base,
+func (st *runState) closeTurn(ctx context.Context, tx store.Tx, c conversation.Conversation, base Base,
 	e ending) (*run.Result, error) {
 	out := &run.Result{
 		Reason:   e.reason,
@@ -245,14 +246,14 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c conversation.Convers
 }
 
 // putAnswer adds the messages of the turn to the conversation and returns the position of the reply.
-func (st *runState) putAnswer(ctx context.Context, tx Tx, c *conversation.Conversation, e ending) (reply int,
+func (st *runState) putAnswer(ctx context.Context, tx store.Tx, c *conversation.Conversation, e ending) (reply int,
 	err error) {
 	messages := st.answer(e, c.Notice)
 	Number(messages, c.NextSeq)
 	if err := tx.Transcripts().PutMessages(ctx, *c, st.turn.Number, messages); err != nil {
 		return 0, err
 	}
-	if err := tx.Transcripts().IndexSaid(ctx, *c, append(st.asked(), messages...)); err != nil {
+	if err := tx.Documents().IndexSaid(ctx, *c, append(st.asked(), messages...)); err != nil {
 		return 0, err
 	}
 	c.NextSeq += len(messages)

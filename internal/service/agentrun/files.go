@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/media"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // Limits of the images of a request. Older ones are only named in the text of their messages.
@@ -20,7 +21,7 @@ const (
 )
 
 // loadFiles reads the recordings of this turn, and the images that its requests have.
-func (st *runState) loadFiles(ctx context.Context, tx Tx) (err error) {
+func (st *runState) loadFiles(ctx context.Context, tx store.Tx) (err error) {
 	after := st.turn.Number - 1
 	if st.spec.Images {
 		after -= imageTurns

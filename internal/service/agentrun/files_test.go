@@ -38,7 +38,7 @@ func with(kind media.Kind, contents ...string) func(*conversation.Request) {
 func (b *bundle) transcribing() *model {
 	scribe := &model{}
 	b.Transcriber = &agentrun.Transcriber{Model: "whisper",
-		Ledger: &ledger.Ledger{Ports: ledger.Ports{Store: b.db, Model: scribe, Lease: time.Minute}}}
+		Ledger: &ledger.Ledger{Ports: ledger.Ports{Store: b.db.Store, Model: scribe, Lease: time.Minute}}}
 	return scribe
 }
 

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // overInput reports whether the next request would exceed the input budget of the run: the tokens
@@ -17,7 +18,7 @@ func (s *Service) overInput(ctx context.Context, st *runState, step agent.Step) 
 		return false, nil
 	}
 	used := 0
-	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, st.run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		used, err = tx.Runs().InputTokens(ctx, st.run.Ref.Run)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // runState is the state of a run in one activity: its pinned configuration and its stored steps.
@@ -28,7 +29,7 @@ type runState struct {
 // loadRun reads a run and the data for its next request.
 func (s *Service) loadRun(ctx context.Context, ref run.Ref) (st *runState, err error) {
 	st = &runState{}
-	err = s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if st.run, st.steps, st.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil {
 			return err
 		}

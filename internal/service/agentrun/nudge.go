@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // Review requests a review of the messages since the last review, up to a turn.
@@ -55,7 +56,7 @@ func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err 
 		found  bool
 	)
 	spec.Origin, spec.Budget, spec.Number, spec.Turn = agent.OriginNudge, agent.ForNudge(), r.Number, r.Turn
-	err = s.Store.WithRuns(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if out.Run, found, err = tx.Runs().RunOf(ctx, run.Nudge, key); err != nil || found {
 			return err
 		}
@@ -94,12 +95,12 @@ func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err 
 	return out, err
 }
 
-func cappedToday(ctx context.Context, tx Tx) (bool, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+func cappedToday(ctx context.Context, tx store.Tx) (bool, error) {
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return false, err
 	}
-	today, err := tx.Workspace().NudgesToday(ctx)
+	today, err := tx.Conversations().NudgesToday(ctx)
 	return chosen.Nudge.Capped(today), err
 }
 
@@ -112,7 +113,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 	if err != nil {
 		return made, err
 	}
-	err = s.Store.WithRuns(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		made, err = tx.Runs().PutRun(ctx, run.NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)),
 			Conversation: r.Conversation, Spec: raw,
 			WorkflowID: contract.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
@@ -211,7 +212,7 @@ func reviewStatus(reason agent.Reason, writes int) string {
 }
 
 // closeNudge ends a review. The next reply of the conversation announces its saved and pending changes.
-func (st *runState) closeNudge(ctx context.Context, tx Tx, c conversation.Conversation, e ending) (*run.Result, error) {
+func (st *runState) closeNudge(ctx context.Context, tx store.Tx, c conversation.Conversation, e ending) (*run.Result, error) {
 	out := &run.Result{
 		Reason:   e.reason,
 		Detail:   e.detail,

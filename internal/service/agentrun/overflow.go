@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // Compactor shortens conversations that do not fit the context window of their model.
@@ -154,8 +155,8 @@ func (st *runState) overflowing(room int) (upto, tokens int) {
 // stored memories. That review only adds to the notes of the day.
 func (s *Service) pinFlush(ctx context.Context, st *runState, o Overflow) (spec Spec, err error) {
 	zone := time.UTC
-	err = s.Store.WithRuns(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Workspace().Settings(ctx)
+	err = s.Store.InWorkspaceByKeys(ctx, o.Workspace, func(ctx context.Context, tx store.Tx) error {
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err == nil {
 			zone, err = time.LoadLocation(chosen.TimeZone)
 		}

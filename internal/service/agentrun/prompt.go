@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/store"
 )
 
 // promptPlan is the plan for the model call of a step.
@@ -109,7 +110,7 @@ func (s *Service) loadMemoryContext(ctx context.Context, st *runState) (err erro
 // pinContext stores, once per turn, the data that must not be part of the session: the time of
 // acceptance and the changes since the session was frozen. Every request of the turn sends it with
 // the user message.
-func (st *runState) pinContext(ctx context.Context, tx Tx, news conversation.SessionChanges) error {
+func (st *runState) pinContext(ctx context.Context, tx store.Tx, news conversation.SessionChanges) error {
 	zone, err := time.LoadLocation(news.Zone)
 	if err != nil {
 		return fmt.Errorf("load the workspace's time zone: %w", err)

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // response is the response of a model in a step.
@@ -28,12 +29,12 @@ type response struct {
 // conclude stores a response and closes the run if the response is the last. More runs in the same
 // transaction while the run is locked.
 func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, resp *run.Step,
-	more func(context.Context, Tx) error) (*run.Result, error) {
+	more func(context.Context, store.Tx) error) (*run.Result, error) {
 	if e := plan.ends(resp); e != nil {
 		e.extra = more
 		return s.close(ctx, st, base, *e)
 	}
-	return nil, s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) error {
+	return nil, s.whileOpen(ctx, st, func(ctx context.Context, tx store.Tx) error {
 		if more != nil {
 			if err := more(ctx, tx); err != nil {
 				return err
@@ -88,7 +89,7 @@ func (s *Service) call(ctx context.Context, st *runState, plan promptPlan, k run
 		wanted    modelcall.Request
 		admission modelcall.Admission
 	)
-	err := s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err := s.Store.InWorkspaceByKeys(ctx, st.run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := st.resume(ctx, tx, plan.unsent, true); err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func (s *Service) call(ctx context.Context, st *runState, plan promptPlan, k run
 
 // resume locks the run and stores the tool results and the session of its next request. It returns
 // errRevoked if the session was revoked.
-func (st *runState) resume(ctx context.Context, tx Tx, unsent []*run.ToolCall, asks bool) error {
+func (st *runState) resume(ctx context.Context, tx store.Tx, unsent []*run.ToolCall, asks bool) error {
 	in := conversation.StepResume{}
 	for _, c := range unsent {
 		in.Calls = append(in.Calls, *c)
@@ -174,7 +175,7 @@ func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey
 		if ends && st.agent != nil {
 			return s.Ledger.Store.EndCall(ctx, k, reply, cost)
 		}
-		ended, err := s.conclude(ctx, st, plan, base, &resp, func(ctx context.Context, tx Tx) error {
+		ended, err := s.conclude(ctx, st, plan, base, &resp, func(ctx context.Context, tx store.Tx) error {
 			if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}

@@ -11,12 +11,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	WithRuns(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
 
 // Tools are the tools of an agent.
 type Tools interface {
@@ -47,7 +43,7 @@ type Replies interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store            Store
+	Store            *store.Store
 	Ledger           *ledger.Ledger
 	Tools            Tools
 	Memory           Memory

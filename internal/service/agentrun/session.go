@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 )
 
 // sessions returns the key of the sessions that a turn may use: channel, agent, tool groups, denied tools, whether
@@ -63,7 +64,7 @@ func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err
 	if err != nil {
 		return false, err
 	}
-	err = s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		// Another turn may have stored a session while this one was rendered.
 		if err := tx.Sessions().LockSessions(ctx, st.sessions()); err != nil {
 			return err
@@ -92,7 +93,7 @@ func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded boo
 	})
 	out := conversation.Session{Channel: spec.sessions(offloaded), Lang: spec.Lang,
 		Tools: append(offered(specs), spec.Client.Tools...)}
-	err := s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+	err := s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
 		out.Epoch, err = tx.Sessions().SessionEpoch(ctx)
 		return err
 	})

@@ -48,14 +48,14 @@ func setup(t *testing.T, more ...tools.Tool) *bundle {
 	testkit.Must(t, err)
 	b.inbox = &conversation.Service{Ports: conversation.Ports{Store: b.db.Conversations()}}
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}
-	memories := &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Memory(), Embedder: embedder, Space: space,
+	memories := &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Store, Embedder: embedder, Space: space,
 		Finder: finder}}
 	all, err := tools.Memory(memories)
 	testkit.Must(t, err)
 	registry, err := tools.NewRegistry(append(all, more...)...)
 	testkit.Must(t, err)
-	b.Service = &agentrun.Service{Ports: agentrun.Ports{Store: b.AgentRuns(), Tools: registry, Memory: b.told,
-		Ledger: &ledger.Ledger{Ports: ledger.Ports{Store: b.db, Model: b.model, Lease: time.Minute}}, FlushSpec: spec}}
+	b.Service = &agentrun.Service{Ports: agentrun.Ports{Store: b.Store, Tools: registry, Memory: b.told,
+		Ledger: &ledger.Ledger{Ports: ledger.Ports{Store: b.db.Store, Model: b.model, Lease: time.Minute}}, FlushSpec: spec}}
 	return b
 }
 

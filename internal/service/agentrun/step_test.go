@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -213,7 +214,7 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 	var b *bundle
 	b = setup(t, tool(t, "meanwhile", agent.Fast, func(ctx context.Context, _ agent.Actor) (done, error) {
 		b.told.become("Speak like a monk.")
-		return done{"read"}, b.Service.Store.WithRuns(ctx, b.A.ID, func(ctx context.Context, tx agentrun.Tx) error {
+		return done{"read"}, b.Service.Store.InWorkspaceByKeys(ctx, b.A.ID, func(ctx context.Context, tx store.Tx) error {
 			_, err := tx.Sessions().RevokeSessions(ctx)
 			return err
 		})
@@ -234,7 +235,7 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 func TestASessionReadBeforeARevocationIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	testkit.Must(t, b.Service.Store.WithRuns(t.Context(), b.A.ID, func(ctx context.Context, tx agentrun.Tx) error {
+	testkit.Must(t, b.Service.Store.InWorkspaceByKeys(t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
 		s := domainconversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.Sessions().SessionEpoch(ctx); err != nil {
@@ -375,12 +376,12 @@ func TestATurnHasTheToolsThatItsWorkspaceChose(t *testing.T) {
 
 // away fails the first lock of a turn, as a database that is read-only during a failover does.
 type away struct {
-	agentrun.Store
+	*store.Store
 	left int
 }
 
 type awayTx struct {
-	agentrun.Tx
+	store.Tx
 	away *away
 }
 
@@ -389,8 +390,8 @@ type awaySteps struct {
 	away *away
 }
 
-func (a *away) WithRuns(ctx context.Context, ws int64, fn func(context.Context, agentrun.Tx) error) error {
-	return a.Store.WithRuns(ctx, ws, func(ctx context.Context, tx agentrun.Tx) error {
+func (a *away) WithRuns(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
+	return a.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		return fn(ctx, awayTx{tx, a})
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 )
 
 // callResults summarizes the calls of one response.
@@ -62,8 +63,8 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 
 // lost returns why a call for a sandboxed worker has no result: it was started, or it never will be.
 func (s *Service) lost(ctx context.Context, st *runState, c run.ToolCall, last bool) (why agent.SkipReason, err error) {
-	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
-		begun, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
+	err = s.Store.InWorkspaceByKeys(ctx, st.run.Workspace, func(ctx context.Context, tx store.Tx) error {
+		begun, err := tx.Operations().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
 		switch {
 		case len(begun) > 0:
 			why = agent.SkipUnknown
@@ -132,7 +133,7 @@ func (s *Service) execute(ctx context.Context, st *runState, c *run.ToolCall, un
 
 // storeCall stores the result of a call.
 func (s *Service) storeCall(ctx context.Context, st *runState, c *run.ToolCall) error {
-	return s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) (err error) {
+	return s.whileOpen(ctx, st, func(ctx context.Context, tx store.Tx) (err error) {
 		*c, err = tx.Steps().EndCall(ctx, st.run.Ref.Run, *c)
 		return err
 	})
@@ -143,7 +144,7 @@ func (s *Service) storeToolResults(ctx context.Context, st *runState, unsent []*
 	if len(unsent) == 0 {
 		return nil
 	}
-	return s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, st.run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return st.resume(ctx, tx, unsent, false)
 	})
 }
@@ -156,8 +157,8 @@ var errEnded = errors.New("the run has ended")
 
 // whileOpen runs fn in a transaction during which the run cannot end. If the run has ended already,
 // the transaction is rolled back with errEnded.
-func (s *Service) whileOpen(ctx context.Context, st *runState, fn func(context.Context, Tx) error) error {
-	return s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+func (s *Service) whileOpen(ctx context.Context, st *runState, fn func(context.Context, store.Tx) error) error {
+	return s.Store.InWorkspaceByKeys(ctx, st.run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		open, err := tx.Runs().RequireOpenRun(ctx, st.run.Ref.Run)
 		if err == nil && !open {
 			err = errEnded

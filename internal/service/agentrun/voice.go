@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // spokenRunes limits the words of a recording in its message.
@@ -22,7 +23,7 @@ const spokenRunes = 20_000
 // without words gets the reason, which the reply states. Repeating it pays for no recording again.
 func (s *Service) Transcribe(ctx context.Context, ref run.Ref) error {
 	st := &runState{}
-	err := s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+	err := s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 		if st.run, st.steps, st.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil || st.run.Status == run.Ended {
 			return err
 		}
@@ -46,7 +47,7 @@ func (s *Service) Transcribe(ctx context.Context, ref run.Ref) error {
 	if len(said) == 0 {
 		return nil
 	}
-	return s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		open, err := tx.Runs().RequireOpenRun(ctx, ref.Run)
 		if err != nil || !open { // the reply states that the words are missing
 			return err
@@ -87,7 +88,7 @@ func (s *Service) transcribe(ctx context.Context, st *runState, n int, f convers
 }
 
 // storeSpoken replaces the marks at the end of the messages of a turn by the words of their recordings.
-func (st *runState) storeSpoken(ctx context.Context, tx Tx, said map[int64]spoken) error {
+func (st *runState) storeSpoken(ctx context.Context, tx store.Tx, said map[int64]spoken) error {
 	messages, err := tx.Transcripts().Messages(ctx, st.turn.Conversation, st.turn.Number-1, st.turn.Number)
 	if err != nil {
 		return err

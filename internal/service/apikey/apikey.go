@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
+	"cairn/internal/store"
 )
 
 const (
@@ -26,28 +27,11 @@ const (
 	kept      = 10_000 // maximum number of cached keys
 )
 
-// Store stores the hashes of keys.
-type Store interface {
-	// PutKey stores the hash of a new key and sets the ID and time of k.
-	PutKey(ctx context.Context, ws int64, k access.Key, hash access.KeyHash) (access.Key, error)
-	// Keys returns the keys of a workspace in order of creation, including revoked ones.
-	Keys(ctx context.Context, ws int64) ([]access.Key, error)
-	// RotateKey stores a key that replaces an active one. It returns NotFound if there is no such key.
-	RotateKey(ctx context.Context, ws int64, r access.KeyRotation) (access.Key, error)
-	// RevokeKey revokes a key. It returns NotFound if the key is unknown or already revoked.
-	RevokeKey(ctx context.Context, ws, id int64) error
-	// Principal returns the principal of a key. It returns NotFound if the key is unknown, revoked or
-	// expired.
-	Principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error)
-	// UseKey records the time of a use, unless one was recorded in the last five minutes.
-	UseKey(ctx context.Context, ws, id int64) error
-}
-
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store     Store
-	Operators OperatorStore
-	Gateways  GatewayStore
+	Store     store.Keys
+	Operators store.OperatorKeys
+	Gateways  store.OperatorKeys
 }
 
 // Service creates and checks API keys. It looks keys up by hash in an index, so that the duration

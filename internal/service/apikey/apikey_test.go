@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/apikey"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -204,7 +205,7 @@ func TestManyMayAskForAKeyAtOnce(t *testing.T) {
 
 // oneKey has one key, which may be revoked, and counts who asks for it.
 type oneKey struct {
-	apikey.Store
+	store.Keys
 	revoked bool
 	left    time.Duration
 	asked   int

@@ -18,16 +18,6 @@ const gatewayPrefix = "cairn_gw_"
 // users of two accounts share a workspace.
 var accountName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 
-// GatewayStore stores the hashes of the keys of gateways.
-type GatewayStore interface {
-	// PutGatewayKey stores the hash of a new key with its account, and sets the ID and time of k.
-	PutGatewayKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error)
-	// GatewayHolder returns the holder of a key and the user with an ID. It returns NotFound if the key is unknown,
-	// revoked or expired.
-	GatewayHolder(ctx context.Context, hash access.KeyHash, person string) (access.GatewayHolder, access.KeyUsage,
-		error)
-}
-
 // CreateGateway stores a new key for the gateway of an account and returns it. The key cannot be displayed again. No
 // gateway calls it: the holder of a workspace's key must not be able to make one.
 func (k *Service) CreateGateway(ctx context.Context, name, account string, expires *time.Time) (key string,

@@ -14,20 +14,6 @@ import (
 // operatorPrefix distinguishes operator keys from the keys of workspaces, which have another length.
 const operatorPrefix = "cairn_op_"
 
-// OperatorStore stores the hashes of operator keys.
-type OperatorStore interface {
-	// PutOperatorKey stores the hash of a new key and sets the ID and time of k.
-	PutOperatorKey(ctx context.Context, k access.Key, hash access.KeyHash) (access.Key, error)
-	// OperatorKeys returns the keys in order of creation, including revoked ones.
-	OperatorKeys(ctx context.Context) ([]access.Key, error)
-	// RevokeOperatorKey revokes a key. It returns NotFound if the key is unknown or already revoked.
-	RevokeOperatorKey(ctx context.Context, id int64) error
-	// Operator returns the holder of a key. It returns NotFound if the key is unknown, revoked or expired.
-	Operator(ctx context.Context, hash access.KeyHash) (access.Operator, access.KeyUsage, error)
-	// UseOperatorKey records the time of a use, unless one was recorded in the last five minutes.
-	UseOperatorKey(ctx context.Context, id int64) error
-}
-
 // CreateOperator stores a new operator key and returns it. The key cannot be displayed again. It does
 // not expire if expires is nil. No gateway calls it: the holder of a workspace's key must not be able
 // to make one.

@@ -7,20 +7,11 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/ports"
+	"cairn/internal/store"
 )
 
-// Store stores events. A workspace of 0 means those of operators, which belong to no workspace.
-type Store interface {
-	// AuditEvents lists events of a workspace, the latest first.
-	AuditEvents(ctx context.Context, ws int64, f audit.Filter, most int) ([]audit.Event, error)
-	// RecordOperator records an act of an operator.
-	RecordOperator(ctx context.Context, action audit.Action, object string) error
-	// RecordAct records an act in a workspace.
-	RecordAct(ctx context.Context, ws int64, action audit.Action, object string) error
-}
-
 // Ports are the dependencies of the service.
-type Ports struct{ Store Store }
+type Ports struct{ Store store.AuditLog }
 
 // Service reads events.
 type Service struct{ Ports }

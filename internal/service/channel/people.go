@@ -26,34 +26,6 @@ const (
 	RoleUser  = "user"
 )
 
-// People are the users of all accounts. Each method is one transaction.
-type People interface {
-	// Find returns the workspace and the role of a user or group.
-	Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string, found bool, err error)
-	// First reports whether an account has no user yet.
-	First(ctx context.Context, account string) (bool, error)
-	// PutIdentity stores a new identity; one that exists is kept.
-	PutIdentity(ctx context.Context, ws int64, i channel.Identity) (made bool, err error)
-	SetRole(ctx context.Context, ws int64, account, kind, user, role string) (found bool, err error)
-	Identities(ctx context.Context) ([]channel.Identity, error)
-	IdentitiesOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error)
-	// Move makes another workspace that of a user, and Remembers reports whether a workspace has memories.
-	Move(ctx context.Context, account, user string, ws int64) error
-	Remembers(ctx context.Context, ws int64) (bool, error)
-}
-
-// Pairings are open requests to write. Each method is one transaction.
-type Pairings interface {
-	// PutPairing stores a code. It reports false if the user got one within the hour, or if the account has most codes.
-	PutPairing(ctx context.Context, p channel.Pairing, most int) (tell bool, err error)
-	Pairings(ctx context.Context) ([]channel.Pairing, error)
-	DeletePairing(ctx context.Context, account, user string) error
-	// PutLink stores the code with which a known user links another platform. ClaimLink returns its user for the first
-	// user who sends it, also when that user repeats it.
-	PutLink(ctx context.Context, p channel.Pairing) error
-	ClaimLink(ctx context.Context, code, by string) (account, user string, found bool, err error)
-}
-
 // Codes of pairings: their characters are not mistaken for each other.
 const (
 	codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // without 0, O, 1 and I

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
-
 	"cairn/internal/domain/channel"
 	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
@@ -19,6 +17,7 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
 	"cairn/internal/service/throttle"
+	"cairn/internal/store"
 )
 
 // Adapter connects an account of a platform.
@@ -80,92 +79,12 @@ type SendError struct {
 
 func (e *SendError) Error() string { return "the platform refused the message: " + e.Reason }
 
-// Accounts are the accounts of all processes. Each method is one transaction.
-type Accounts interface {
-	PutAccount(ctx context.Context, name, platform string, p channel.Profile) error
-	Profile(ctx context.Context, name string) (channel.Profile, error)
-	// Lease takes an account, or extends the lease. It is not held while another process has it.
-	Lease(ctx context.Context, name string, holder uuid.UUID, lease time.Duration) (cursor string, held bool, err error)
-	Release(ctx context.Context, name string, holder uuid.UUID) error
-	// SaveCursor reports whether the process still holds the account.
-	SaveCursor(ctx context.Context, name string, holder uuid.UUID, cursor string) (held bool, err error)
-}
-
-// Events are received messages. Each method is one transaction.
-type Events interface {
-	// PutEvent stores an event, and the task that handles the events of its route. Route is 0 if it is stored already.
-	// Files that are open are read afterwards.
-	PutEvent(ctx context.Context, ws int64, e channel.Event) (route int64, err error)
-	// NextBurst returns the first events of a route that are not handled, as divide selects them, or how long to wait
-	// for more. The selection is stored, so that a repetition returns the same. Without events, it removes the task.
-	NextBurst(ctx context.Context, ws, route int64, divide channel.Divide) (channel.Burst, error)
-	// EndBurst marks events as handled and stores what follows from them.
-	EndBurst(ctx context.Context, ws int64, b channel.Burst, o channel.Outcome) error
-
-	// ClaimFiles lets this process read the files of the oldest events of an account for a time, unless another process
-	// does.
-	ClaimFiles(ctx context.Context, account string, lease time.Duration, most int) ([]channel.EventRef, error)
-	// EventFiles returns a claimed event with its workspace and route. It is not found if it is handled without its
-	// files.
-	EventFiles(ctx context.Context, ref channel.EventRef) (ws tenancy.Workspace, route int64, e channel.Event,
-		found bool,
-		err error)
-	// PutEventFiles stores what is known of the files of an event, with their content, and extends the claim if files
-	// are open. It stores nothing if the event is handled without them.
-	PutEventFiles(ctx context.Context, ref channel.EventRef, route int64, e channel.Event,
-		lease time.Duration) (stored bool,
-		err error)
-}
-
-// Deliveries are messages to send. Each method is one transaction.
-type Deliveries interface {
-	// OpenRoute returns the account of a route, and whether a delivery of it is open.
-	OpenRoute(ctx context.Context, ws, route int64) (account string, open bool, err error)
-	// NextDelivery returns the first open delivery of a route, in quiet hours the first that does not wait for their
-	// end; 0 without one.
-	NextDelivery(ctx context.Context, ws, route int64, quiet bool) (id int64, err error)
-	Delivery(ctx context.Context, ws, id int64) (channel.Delivery, error)
-	PutParts(ctx context.Context, ws, id int64, texts []string) error
-	// NextPart returns the first message that is not sent, and counts the attempt. Number is 0 if all are sent.
-	NextPart(ctx context.Context, ws, id int64) (channel.StoredPart, error)
-	// EndPart stores that a message was sent, or that the platform refused the attempt.
-	EndPart(ctx context.Context, ws, id int64, number int, messageID string, sent bool) error
-	// PutResult stores the delivery of the result of a run, once, and removes the task that waits for it. An empty
-	// text, or a route that was erased, only removes the task.
-	PutResult(ctx context.Context, ws, route int64, run, text string) error
-	// EndDelivery ends an open delivery. A dead one keeps its text, and pauses the route if pause is set.
-	EndDelivery(ctx context.Context, ws, id int64, state, reason string, pause bool) error
-}
-
-// Partials are replies that platforms show while a model writes them. Each method is one transaction.
-type Partials interface {
-	// BeginPartial lets a process change the partial reply of a run for a time. Message is whether the platform shows
-	// it as a message. Ok is false if it must not be changed now.
-	BeginPartial(ctx context.Context, ref run.Ref, route int64, message bool, lease time.Duration) (p channel.Partial,
-		ok bool,
-		err error)
-	// EndPartial ends the change. ID is the platform's ID of the message, nil if there is none.
-	EndPartial(ctx context.Context, ref run.Ref, id *string) error
-	// PartialOpen reports whether the run may get more text.
-	PartialOpen(ctx context.Context, ref run.Ref) (bool, error)
-}
-
 // Replies is the text of replies that models write.
 type Replies interface {
 	Follow(ref run.Ref, seen domainconversation.ReplyPosition) *replystream.Follower
 	// News returns channels that receive when a run has new text, and when it may have ended. Call stop to end the
 	// subscriptions.
 	News(ref run.Ref) (text, ended <-chan struct{}, stop func())
-}
-
-// DeliveryList shows deliveries and changes ended ones. Each method is one transaction.
-type DeliveryList interface {
-	// Deliveries lists deliveries, dead ones first, then the latest. Before is the ID of the last one that was listed,
-	// which was dead or not; 0 is none.
-	Deliveries(ctx context.Context, ws int64, state string, before int64, dead bool, max int) ([]channel.DeliveryView,
-		error)
-	// Reopen makes a dead delivery open again, or drops one. It reports false if there is none.
-	Reopen(ctx context.Context, ws, id int64, drop bool) (bool, error)
 }
 
 // States of deliveries.
@@ -232,14 +151,14 @@ type Driver interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Accounts   Accounts
-	People     People
-	Pairings   Pairings
-	Events     Events
-	Deliveries Deliveries
-	Partials   Partials
+	Accounts   store.Channels
+	People     store.Channels
+	Pairings   store.Channels
+	Events     store.Channels
+	Deliveries store.Channels
+	Partials   store.Channels
 	Replies    Replies // nil shows replies only when they are complete
-	List       DeliveryList
+	List       store.Channels
 	Workspaces Workspaces
 	Inbox      Inbox
 	Settings   Settings

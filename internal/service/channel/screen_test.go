@@ -189,10 +189,10 @@ func openDesk(t *testing.T) *desk {
 	reader, err := replystream.NewReader(d.Store)
 	testkit.Must(t, err)
 	both := replies{d.writer, reader, d.Store}
-	d.agents = &agentrun.Service{Ports: agentrun.Ports{Store: d.AgentRuns(), Replies: both}}
-	d.service, err = service.New(service.Ports{Accounts: d.ChannelAccounts(), People: d.People(),
-		Pairings: d.Pairings(), Events: d.ChannelEvents(), Deliveries: d.Deliveries(), Partials: d.Partials(),
-		List: d.DeliveryList(), Workspaces: d.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both, Log: log,
+	d.agents = &agentrun.Service{Ports: agentrun.Ports{Store: d.Store.Store, Replies: both}}
+	d.service, err = service.New(service.Ports{Accounts: d.Channels(), People: d.Channels(),
+		Pairings: d.Channels(), Events: d.Channels(), Deliveries: d.Channels(), Partials: d.Channels(),
+		List: d.Channels(), Workspaces: d.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both, Log: log,
 		Settings: func(context.Context, int64) (settings.Settings, error) { return settings.Settings{}, nil },
 		FileText: func(context.Context, []byte) (string, error) { return "", nil },
 		TurnSpec: func() agentrun.Spec { return agentrun.Spec{} }})

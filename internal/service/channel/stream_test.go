@@ -186,11 +186,11 @@ func TestTheReplyWaitsForTheLastChange(t *testing.T) {
 	route := int64(d.Number("select max(id) from channel_routes"))
 	const lease = time.Second
 	began := time.Now()
-	p, ok, err := d.Partials().BeginPartial(t.Context(), ref, route, true, lease)
+	p, ok, err := d.Channels().BeginPartial(t.Context(), ref, route, true, lease)
 	if err != nil || !ok || p.First || p.ID == nil || *p.ID != d.first() {
 		t.Fatalf("%+v, %t, %v", p, ok, err)
 	}
-	if _, ok, err := d.Partials().BeginPartial(t.Context(), ref, route, true, lease); ok || err != nil {
+	if _, ok, err := d.Channels().BeginPartial(t.Context(), ref, route, true, lease); ok || err != nil {
 		t.Errorf("two changes at the same time: %t, %v", ok, err)
 	}
 	d.end(ref)
@@ -198,10 +198,10 @@ func TestTheReplyWaitsForTheLastChange(t *testing.T) {
 	if time.Since(began) < lease {
 		t.Error("the reply was sent during a change")
 	}
-	if _, ok, err := d.Partials().BeginPartial(t.Context(), ref, route, true, lease); ok || err != nil {
+	if _, ok, err := d.Channels().BeginPartial(t.Context(), ref, route, true, lease); ok || err != nil {
 		t.Errorf("a change after the reply: %t, %v", ok, err)
 	}
-	if open, err := d.Partials().PartialOpen(t.Context(), ref); open || err != nil {
+	if open, err := d.Channels().PartialOpen(t.Context(), ref); open || err != nil {
 		t.Errorf("open %t, %v", open, err)
 	}
 	d.shows(begin)

@@ -12,16 +12,6 @@ import (
 	"cairn/internal/service/conversation"
 )
 
-// Responses reads and deletes responses, which are turns with a name of their own. Each method is one
-// transaction.
-type Responses interface {
-	// Response returns the turn of a response. A deleted one is not found.
-	Response(ctx context.Context, ref run.Ref) (domainconversation.Response, error)
-	DeleteResponse(ctx context.Context, ref run.Ref) error
-	// Messages returns the latest messages of a conversation up to the end of a turn, the oldest first.
-	Messages(ctx context.Context, ws int64, conversation string, turn, max int) ([]transcript.Message, error)
-}
-
 // Response returns a response that a client may read.
 func (s *Service) Response(ctx context.Context, ref run.Ref) (out domainconversation.Response, err error) {
 	if !run.ValidID(ref.Run) {

@@ -5,29 +5,11 @@ import (
 
 	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
+	"cairn/internal/store"
 )
-
-// Store reads the requests of earlier turns. Each method is one transaction.
-type Store interface {
-	// Same returns the latest turn of an equal request; Times is 0 without one.
-	Same(ctx context.Context, ws int64, body [32]byte) (domainconversation.SameRequest, error)
-	// Before returns up to max turns with a history, each the last of its conversation and ended, the
-	// latest conversation first.
-	Before(ctx context.Context, ws int64, thread string, history [32]byte, max int) ([]domainconversation.EarlierTurn,
-		error)
-	// Last returns the last turn of a conversation. Its Number is 0 if the conversation has no turns;
-	// known is false if there is no conversation.
-	Last(ctx context.Context, ws int64, conversation string) (last domainconversation.EarlierTurn, known bool,
-		err error)
-	Outcome(ctx context.Context, ref run.Ref) (domainconversation.TurnOutcome, error)
-	// Watch records the latest request that waits for a reply.
-	Watch(ctx context.Context, ref run.Ref, watcher string) error
-	Watcher(ctx context.Context, ref run.Ref) (string, error)
-}
 
 // Inbox accepts messages.
 type Inbox interface {
@@ -42,9 +24,9 @@ type Workspaces interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store      Store
-	Responses  Responses
-	Tasks      Tasks
+	Store      store.Completions
+	Responses  store.Completions
+	Tasks      store.Completions
 	Inbox      Inbox
 	Workspaces Workspaces
 	Replies    *replystream.Reader

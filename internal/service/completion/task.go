@@ -22,15 +22,6 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Tasks reads and writes the runs of tasks. Each method is one transaction.
-type Tasks interface {
-	// SameTask returns the latest run with a key; Times is 0 without one.
-	SameTask(ctx context.Context, ws int64, key string) (domainconversation.SameRequest, error)
-	// PutTask stores a run, or returns the one with its key and generation.
-	PutTask(ctx context.Context, ws int64, t domainconversation.NewTask) (run.Run, error)
-	Task(ctx context.Context, ref run.Ref) (run.Run, error)
-}
-
 // task is the part of a run's configuration that only tasks have.
 type task struct {
 	Messages []transcript.Message `json:"messages"`

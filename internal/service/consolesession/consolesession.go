@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/store"
 )
 
 const (
@@ -29,28 +30,8 @@ const (
 	Life = 7 * 24 * time.Hour
 )
 
-// Store stores the hashes of cookies and codes.
-type Store interface {
-	// PutGrant adds a grant to a new cookie.
-	PutGrant(ctx context.Context, cookie access.CookieHash, g access.Grant) error
-	// MoveGrant moves a grant to another cookie. Its end stays.
-	MoveGrant(ctx context.Context, g access.Grant, cookie access.CookieHash) error
-	// Grants returns the grants of a cookie that have not ended, by workspace.
-	Grants(ctx context.Context, cookie access.CookieHash) ([]access.Grant, error)
-	// UseGrant records the time of a use.
-	UseGrant(ctx context.Context, g access.Grant) error
-	// Sessions lists the sessions of a workspace, the latest first.
-	Sessions(ctx context.Context, ws int64) ([]access.ConsoleSession, error)
-	// EndSession ends a session. It returns NotFound if there is none.
-	EndSession(ctx context.Context, ws, id int64) error
-	// PutCode stores a code that creates a grant.
-	PutCode(ctx context.Context, code access.CookieHash, g access.Grant) error
-	// Redeem deletes a code and adds its grant to a cookie. It returns NotFound if there is no such code.
-	Redeem(ctx context.Context, code, cookie access.CookieHash) (access.Grant, error)
-}
-
 // Ports are the dependencies of the service.
-type Ports struct{ Store Store }
+type Ports struct{ Store store.ConsoleSessions }
 
 // Service signs browsers in. It is safe for concurrent use.
 type Service struct{ Ports }

@@ -20,6 +20,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 )
 
 // Request is an incoming message or, in mode observe, an exchange that the caller's agent has had.
@@ -96,7 +97,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		c, known, chosen, err := tx.Conversations().
 			OpenConversation(ctx, r.Conversation, r.Channel, r.title(messages), r.MessageID)
 		switch {
@@ -118,7 +119,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 
 // importEarlier adds the earlier messages of a request to a conversation without turns. They are turns
 // that no counter counts.
-func (r Request) importEarlier(ctx context.Context, tx Tx, c *conversation.Conversation) error {
+func (r Request) importEarlier(ctx context.Context, tx store.Tx, c *conversation.Conversation) error {
 	if r.History == nil || c.NextTurn > 1 {
 		return nil
 	}
@@ -144,7 +145,7 @@ func (r Request) importEarlier(ctx context.Context, tx Tx, c *conversation.Conve
 	if !r.History.Indexed || len(all) == 0 {
 		return nil
 	}
-	return tx.Transcripts().IndexSaid(ctx, before, all)
+	return tx.Documents().IndexSaid(ctx, before, all)
 }
 
 // exchanges divides messages before each user message that follows a message of another role.
@@ -158,7 +159,7 @@ func exchanges(ms []transcript.Message) (out [][]transcript.Message) {
 	return out
 }
 
-func acceptedBefore(ctx context.Context, tx Tx, t conversation.Turn, sha [32]byte) (AcceptedTurn, error) {
+func acceptedBefore(ctx context.Context, tx store.Tx, t conversation.Turn, sha [32]byte) (AcceptedTurn, error) {
 	if t.ArgsSHA != sha {
 		return AcceptedTurn{}, fault.New(fault.OpReused,
 			fmt.Sprintf("message %q was already accepted with another text or other options", t.MessageID),
@@ -168,7 +169,7 @@ func acceptedBefore(ctx context.Context, tx Tx, t conversation.Turn, sha [32]byt
 	return AcceptedTurn{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx Tx, r Request, c conversation.Conversation, chosen settings.Settings,
+func accept(ctx context.Context, tx store.Tx, r Request, c conversation.Conversation, chosen settings.Settings,
 	spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out AcceptedTurn, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets, spec.PlainTurns = chosen.Tools.Chosen(), !chosen.RedactTurns
@@ -211,7 +212,7 @@ func accept(ctx context.Context, tx Tx, r Request, c conversation.Conversation, 
 		}
 	}
 	if r.Mode == contract.Observe { // in mode answer, messages are indexed with the reply
-		if err := tx.Transcripts().IndexSaid(ctx, c, messages); err != nil {
+		if err := tx.Documents().IndexSaid(ctx, c, messages); err != nil {
 			return out, err
 		}
 	}
@@ -220,7 +221,7 @@ func accept(ctx context.Context, tx Tx, r Request, c conversation.Conversation, 
 }
 
 // putMessages stores the messages of the next turn with their attachments.
-func putMessages(ctx context.Context, tx Tx, c conversation.Conversation, messages []transcript.Message) error {
+func putMessages(ctx context.Context, tx store.Tx, c conversation.Conversation, messages []transcript.Message) error {
 	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return err
 	}

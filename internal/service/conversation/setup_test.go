@@ -68,7 +68,7 @@ func (b *bundle) end(ctx context.Context, turn run.Ref) error {
 	if err != nil {
 		return err
 	}
-	runs := &agentrun.Service{Ports: agentrun.Ports{Store: b.AgentRuns(), Tools: none}}
+	runs := &agentrun.Service{Ports: agentrun.Ports{Store: b.Store, Tools: none}}
 	_, err = runs.Close(ctx, turn, agent.Interrupted, "", agentrun.Base{})
 	return err
 }

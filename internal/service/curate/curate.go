@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // Action is a change of a skill's state.
@@ -59,21 +60,9 @@ func (r Report) Count(a Action) (n int) {
 	return n
 }
 
-// Tx accesses the skills of one workspace in one transaction.
-type Tx interface {
-	CuratedSkills(ctx context.Context) ([]readmodel.CuratedSkill, error) // active and stale skills
-	SetStatus(ctx context.Context, id int64, was, status skill.Status) error
-	Settings(ctx context.Context) (settings.Settings, error)
-}
-
-// Store opens transactions.
-type Store interface {
-	WithCuration(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
-
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    *store.Store
 	Embedder Embedder
 }
 
@@ -93,12 +82,12 @@ func New(p Ports) (*Service, error) {
 // right after the first changes nothing.
 func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report, err error) {
 	var skills []readmodel.CuratedSkill
-	err = s.Store.WithCuration(ctx, ws, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
-		if skills, err = tx.CuratedSkills(ctx); err != nil {
+		if skills, err = tx.Curation().CuratedSkills(ctx); err != nil {
 			return err
 		}
 		out = Report{DryRun: dryRun, Changes: []SkillChange{}}
@@ -116,7 +105,7 @@ func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report
 			if dryRun {
 				continue
 			}
-			if err := tx.SetStatus(ctx, k.ID, c.Was, c.Action.to()); err != nil {
+			if err := tx.Skills().SetStatus(ctx, k.ID, c.Was, c.Action.to()); err != nil {
 				return fmt.Errorf("%s skill %q: %w", c.Action, k.Name, err)
 			}
 		}

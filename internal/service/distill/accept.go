@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // Request requests the distillation of a conversation.
@@ -105,7 +106,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 	}
 	if r.Fresh {
 		var channel string
-		err := s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		err := s.Store.InWorkspaceByKeys(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 			channel, err = tx.Transcripts().Channel(ctx, j.run.Conversation)
 			return err
 		})
@@ -125,7 +126,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		)
 		return out, err
 	}
-	err = s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := tx.Runs().Reopen(ctx, j.run, id(j.run.Generation, j.run.Attempt+1)); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // question is the model call of one stage, with its repairs.
@@ -28,7 +29,7 @@ type question struct {
 	material prompt.Material
 	decode   func(text string) error // an error describes to the model what is wrong with its output
 	// save stores the decoded output. It is nil if that takes more than one write.
-	save   func(ctx context.Context, tx Tx) error
+	save   func(ctx context.Context, tx store.Tx) error
 	opened *ledger.AdmittedCall // call admitted in the transaction that read its input
 }
 
@@ -41,7 +42,7 @@ func (q *question) show(views []view) {
 
 // open stores the request of q in the current transaction, unless the run has reached its limit of
 // parallel calls.
-func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
+func (s *Service) open(ctx context.Context, tx store.Tx, j job, q *question) error {
 	req, err := j.request(*q)
 	if err != nil {
 		return err
@@ -98,14 +99,14 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	if err != nil || saved || q.save == nil {
 		return err
 	}
-	return s.Store.Within(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error { return q.save(ctx, tx) })
+	return s.Store.InWorkspaceByKeys(ctx, j.run.Workspace, func(ctx context.Context, tx store.Tx) error { return q.save(ctx, tx) })
 }
 
 // keep stores a reply and its decoded output in one transaction. A reply that does not decode is
 // stored by the ledger alone.
 func (s *Service) keep(ctx context.Context, j job, q question, k run.CallKey, reply llm.Reply,
 	cost *int64) (stored llm.Reply, err error) {
-	err = s.Store.Within(ctx, k.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, k.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 			return err
 		}

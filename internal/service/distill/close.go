@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // EndTask ends a task that was not committed, with the code and reason of what stopped it. Without
@@ -16,7 +17,7 @@ import (
 // effect.
 func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code,
 	reason string) (t distillation.Task, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -40,7 +41,7 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 	const looks, pause = 20, 250 * time.Millisecond
 	for range looks {
 		var t distillation.Task
-		err := s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		err := s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 			t, err = tx.Tasks().Task(ctx, ref.Run, key)
 			return err
 		})
@@ -61,7 +62,7 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 // such as the last commit, may end the run before its workflow calls Close.
 func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out distillation.Result,
 	err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // Publish packages a task and commits the package, once. It does not commit if the current head is unseen or
@@ -37,7 +38,7 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (distilla
 		t    distillation.Task
 		spec Spec
 	)
-	err := s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+	err := s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 		if t, err = tx.Tasks().Task(ctx, ref.Run, key); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // Results of a comparison.
@@ -32,7 +33,7 @@ func (j job) needsComparison(t distillation.Task, p distillation.Package) bool {
 // the model returns none, the task gets a note, and the update needs a person.
 func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 	var current skill.Version
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t distillation.Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, _ job, t distillation.Task) (err error) {
 		if t.Package == nil || t.Stage == distillation.EndedTask {
 			return nil
 		}
@@ -57,8 +58,8 @@ func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 		return err
 	}
 	t.Comparison = &out
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		return tx.Drafts().SaveComparison(ctx, t, notes)
+	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+		return tx.Tasks().SaveComparison(ctx, t, notes)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // Plan is what is left to do with a draft before it is published.
@@ -26,7 +27,7 @@ type Plan struct {
 // files. Ended is true if the task is over: nothing reusable, or no usable output.
 func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
 	var d *drafting
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t distillation.Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, j job, t distillation.Task) (err error) {
 		if t.Draft == nil && t.Stage != distillation.Chunked {
 			d, err = s.openDraft(ctx, tx, j, t)
 		}
@@ -40,7 +41,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 	}
 	if t.Stage == distillation.Chunked {
 		w := s.wants(ctx, j, t)
-		err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 			if err = s.recall(ctx, tx, j, &t, w); err != nil {
 				return err
 			}
@@ -66,7 +67,7 @@ type drafting struct {
 
 // openDraft opens the draft call of a task after its recall. The call about a task that is longer than a window
 // is opened after those about its parts.
-func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t distillation.Task) (d *drafting, err error) {
+func (s *Service) openDraft(ctx context.Context, tx store.Tx, j job, t distillation.Task) (d *drafting, err error) {
 	d = &drafting{}
 	stage := extractStage(j.spec)
 	if d.memo, err = memoKey(j, t, stage); err != nil {
@@ -152,11 +153,11 @@ func (j job) extraction(t distillation.Task, stage prompt.Stage, candidates []pr
 			}
 			return err
 		},
-		save: func(ctx context.Context, tx Tx) error {
+		save: func(ctx context.Context, tx store.Tx) error {
 			if made.task.Stage == distillation.EndedTask {
 				return tx.Tasks().EndTask(ctx, made.task)
 			}
-			return tx.Drafts().SaveDraft(ctx, made.task, made.notes)
+			return tx.Tasks().SaveDraft(ctx, made.task, made.notes)
 		}}
 }
 

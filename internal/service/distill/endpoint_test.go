@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -112,12 +113,12 @@ func TestCutScriptsAreWrittenOneByOne(t *testing.T) {
 		}
 	}
 	var files []string
-	testkit.Must(t, d.Distill().Within(t.Context(), d.A.ID, func(ctx context.Context, tx distill.Tx) error {
+	testkit.Must(t, d.Store.InWorkspaceByKeys(t.Context(), d.A.ID, func(ctx context.Context, tx store.Tx) error {
 		_, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err != nil {
 			return err
 		}
-		written, err := tx.Drafts().Written(ctx, task)
+		written, err := tx.Tasks().Written(ctx, task)
 		for _, w := range written {
 			files = append(files, w.Name+": "+w.Content)
 		}

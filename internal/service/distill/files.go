@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // Kinds of files, which are also their folders in a package.
@@ -22,7 +23,7 @@ import (
 // can write them, the reason is stored instead and the skill is degraded.
 func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded bool, err error) {
 	var q question
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t distillation.Task) error {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, j job, t distillation.Task) error {
 		if t.Draft == nil {
 			return fmt.Errorf("write files of task %s: no draft", t.Key)
 		}
@@ -44,7 +45,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded 
 	for _, planned := range t.Unwritten() {
 		files = append(files, distillation.WrittenFile{Name: planned.File, Reason: f.Error()})
 	}
-	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return true, s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return saveFiles(ctx, tx, t, files)
 	})
 }
@@ -63,7 +64,7 @@ func (s *Service) writeApart(ctx context.Context, j job, t distillation.Task) (d
 		}
 		degraded = true
 		missing := []distillation.WrittenFile{{Name: planned.File, Reason: f.Error()}}
-		err = s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+		err = s.Store.InWorkspaceByKeys(ctx, t.Ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 			return saveFiles(ctx, tx, t, missing)
 		})
 		if err != nil {
@@ -74,7 +75,7 @@ func (s *Service) writeApart(ctx context.Context, j job, t distillation.Task) (d
 }
 
 // saveFiles stores written files by kind. Documents end in .md.
-func saveFiles(ctx context.Context, tx Tx, t distillation.Task, files []distillation.WrittenFile) error {
+func saveFiles(ctx context.Context, tx store.Tx, t distillation.Task, files []distillation.WrittenFile) error {
 	byKind := map[string][]distillation.WrittenFile{}
 	for _, f := range files {
 		kind := distillation.Scripts
@@ -84,7 +85,7 @@ func saveFiles(ctx context.Context, tx Tx, t distillation.Task, files []distilla
 		byKind[kind] = append(byKind[kind], f)
 	}
 	for _, kind := range []string{distillation.Scripts, distillation.Reference} {
-		if err := tx.Drafts().SaveWritten(ctx, t, kind, byKind[kind]); err != nil {
+		if err := tx.Tasks().SaveWritten(ctx, t, kind, byKind[kind]); err != nil {
 			return err
 		}
 	}
@@ -112,7 +113,7 @@ func (j job) writing(t distillation.Task, plan []skill.FilePlan, step string) qu
 			}
 			return nil
 		},
-		save: func(ctx context.Context, tx Tx) error { return saveFiles(ctx, tx, t, files) }}
+		save: func(ctx context.Context, tx store.Tx) error { return saveFiles(ctx, tx, t, files) }}
 	for _, f := range plan {
 		q.material.Files = append(q.material.Files,
 			prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})

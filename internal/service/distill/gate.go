@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // provenScore is the score from which a skill of a conversation with an unknown outcome can be active.
@@ -56,7 +57,7 @@ const (
 )
 
 // heldOut returns conversations that a skill was learnt from before the run, except failed ones.
-func heldOut(ctx context.Context, tx Tx, j job, id int64) (out [][]transcript.Message, err error) {
+func heldOut(ctx context.Context, tx store.Tx, j job, id int64) (out [][]transcript.Message, err error) {
 	conversations, err := tx.Skills().LearntFrom(ctx, id, j.run.Conversation, mostHeldOut)
 	if err != nil {
 		return nil, err

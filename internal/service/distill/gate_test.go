@@ -110,7 +110,7 @@ func TestUpdatesThatLoseOrContradictWait(t *testing.T) {
 func (d *distilling) waiting() (out []library.Proposal) {
 	d.t.Helper()
 	const most = 10
-	l := library.Library{Ports: library.Ports{Store: d.Store.Library()}}
+	l := library.Library{Ports: library.Ports{Store: d.Store}}
 	all, err := l.Proposals(d.t.Context(), d.A.ID, most)
 	testkit.Must(d.t, err)
 	for _, p := range all {

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/rubric"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // Judge asks a model to score the skill that a task's draft would create. The score is stored with
@@ -38,8 +39,8 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 		quality = j.private.cleanQuality(quality)
 		t.Quality = &quality
 	}
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		return tx.Drafts().SaveQuality(ctx, t, notes)
+	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+		return tx.Tasks().SaveQuality(ctx, t, notes)
 	})
 }
 
@@ -53,7 +54,7 @@ func (s *Service) wouldBe(ctx context.Context, t distillation.Task) (shown promp
 	if t.Based.Skill == 0 {
 		return shown, nil
 	}
-	err = s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, t.Ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		base, err := tx.Skills().Version(ctx, t.Based.Skill, t.Based.Version)
 		if isNotFound(err) { // pruned in the meantime: judge the draft alone
 			return nil

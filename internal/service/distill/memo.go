@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // memoFresh is the time for which a permanent failure is remembered.
@@ -33,7 +34,7 @@ func memoKey(j job, t distillation.Task, stage prompt.Stage) ([sha256.Size]byte,
 }
 
 // remembered looks up a cached failure. A fresh run ignores them.
-func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m distillation.CachedFailure, found bool,
+func remembered(ctx context.Context, tx store.Tx, j job, key [sha256.Size]byte) (m distillation.CachedFailure, found bool,
 	err error) {
 	if j.run.Generation > 1 {
 		return m, false, nil
@@ -53,7 +54,7 @@ func reasonOf(f *fault.Error) string {
 // same input is not sent again soon.
 func (s *Service) failTask(ctx context.Context, t distillation.Task, key [sha256.Size]byte, f *fault.Error) error {
 	t.Outcome, t.Reason = distillation.Failed, reasonOf(f)
-	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, t.Ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if f.Code == fault.ModelInvalid || f.Code == fault.ModelRefused {
 			if err := tx.Tasks().PutMemo(ctx, key, distillation.CachedFailure{Code: f.Code,
 				Reason: f.Error()}); err != nil {

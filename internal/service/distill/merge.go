@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // mergeHandle is the handle of the current head in a merge prompt.
@@ -29,7 +30,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	fresh := j.newDocument(*t.Draft)
 	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
 	var current *skill.Version
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		head, _, err := s.target(ctx, tx, j, t, fresh, vector)
 		if err != nil || head == nil {
 			return err
@@ -57,8 +58,8 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		}
 	}
 	t.Based = distillation.Base{Skill: current.SkillID, Version: current.Number}
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		return tx.Drafts().SaveBase(ctx, t)
+	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+		return tx.Tasks().SaveBase(ctx, t)
 	})
 }
 

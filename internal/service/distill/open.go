@@ -8,12 +8,13 @@ import (
 
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // Open marks a run as started and applies the gate, for a workflow that reads the timeouts before
 // it calls Segment. It returns false if nothing is left to do.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, open bool, err error) {
-	j, err := s.load(ctx, ref, func(ctx context.Context, tx Tx, j job) error {
+	j, err := s.load(ctx, ref, func(ctx context.Context, tx store.Tx, j job) error {
 		open, err = j.open(ctx, tx)
 		return err
 	})
@@ -22,7 +23,7 @@ func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, open bool, 
 
 // open marks a run as started and applies the gate. It returns false if the gate rejects the run or
 // an earlier attempt has ended it.
-func (j job) open(ctx context.Context, tx Tx) (bool, error) {
+func (j job) open(ctx context.Context, tx store.Tx) (bool, error) {
 	if len(j.spec.Models) == 0 {
 		if err := j.pinModels(ctx, tx); err != nil {
 			return false, err
@@ -38,7 +39,7 @@ func (j job) open(ctx context.Context, tx Tx) (bool, error) {
 
 // pinModels stores the models of this process, which runs the first step, for all later steps. A request does not
 // name models: its process may have other settings than the workers.
-func (j job) pinModels(ctx context.Context, tx Tx) error {
+func (j job) pinModels(ctx context.Context, tx store.Tx) error {
 	raw, err := tx.Calls().PinModels(ctx, j.run.Ref, j.models)
 	if err != nil {
 		return err

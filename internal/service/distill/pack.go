@@ -17,6 +17,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // Pack converts a task's draft and files into a version on the current head, renders it, zips it
@@ -38,8 +39,8 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t d
 	unseen bool,
 	err error) {
 	var written []distillation.WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t distillation.Task) (err error) {
-		written, err = tx.Drafts().Written(ctx, t)
+	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, _ job, t distillation.Task) (err error) {
+		written, err = tx.Tasks().Written(ctx, t)
 		return err
 	})
 	if err != nil || t.Stage == distillation.EndedTask {
@@ -55,7 +56,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t d
 	fresh := j.newDocument(*t.Draft)
 	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
 	var p distillation.Package
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
 		return err
 	})
@@ -87,7 +88,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t d
 // record stores a task's package as pending before the upload, so that garbage collection and
 // erasure know its objects.
 func (s *Service) record(ctx context.Context, t distillation.Task) error {
-	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, t.Ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		held, err := tx.Tasks().HoldTask(ctx, t)
 		if err == nil && !held {
 			err = fault.New(fault.Unavailable, "task has ended or was erased", "")
@@ -99,7 +100,7 @@ func (s *Service) record(ctx context.Context, t distillation.Task) error {
 		if err := tx.Packages().TouchPackage(ctx, p.Version.PackageSHA, p.Version.PackageKey, p.Bytes); err != nil {
 			return err
 		}
-		return tx.Drafts().SavePackage(ctx, t)
+		return tx.Tasks().SavePackage(ctx, t)
 	})
 }
 
@@ -109,7 +110,7 @@ func (s *Service) discardErased(ctx context.Context, t distillation.Task, cause 
 	ctx = context.WithoutCancel(ctx)
 	ws, sha := t.Ref.Workspace, t.Package.Version.PackageSHA
 	erased := false
-	err := s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+	err := s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
 		erased, err = tx.Packages().AbandonPackage(ctx, t)
 		return err
 	})
@@ -128,7 +129,7 @@ func (s *Service) discardErased(ctx context.Context, t distillation.Task, cause 
 	if gone {
 		return cause
 	}
-	err = s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		return tx.Packages().ForgetPackage(ctx, sha)
 	})
 	return errors.Join(cause, err)
@@ -172,7 +173,7 @@ func attach(d skill.Draft, written []distillation.WrittenFile) (files []skill.Fi
 
 // rebase decides to which skill the draft belongs and joins it with that skill's head. The model
 // only proposes a target. A head that the model has not seen is unseen.
-func (s *Service) rebase(ctx context.Context, tx Tx, j job, t distillation.Task, fresh skill.Document,
+func (s *Service) rebase(ctx context.Context, tx store.Tx, j job, t distillation.Task, fresh skill.Document,
 	files []skill.File, vector search.Vector) (p distillation.Package, unseen bool, err error) {
 	head, free, err := s.target(ctx, tx, j, t, fresh, vector)
 	if err != nil {
@@ -239,7 +240,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t distillation.Task,
 // target returns the skill to update: the one that the draft was written on, one of the same name,
 // or one with high similarity. It returns nil to create a skill; free then reports that the name is
 // unused.
-func (s *Service) target(ctx context.Context, tx Tx, j job, t distillation.Task, fresh skill.Document,
+func (s *Service) target(ctx context.Context, tx store.Tx, j job, t distillation.Task, fresh skill.Document,
 	vector search.Vector) (head *skill.Head, free bool, err error) {
 	if t.Based.Skill != 0 {
 		head, err = usableHead(ctx, tx, t.Based.Skill)
@@ -253,7 +254,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t distillation.Task,
 	if err != nil && !free {
 		return nil, false, err
 	}
-	hits, err := tx.Skills().Search(ctx, skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
+	hits, err := tx.Documents().Search(ctx, skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
 	if err != nil {
 		return nil, false, err
 	}
@@ -268,7 +269,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t distillation.Task,
 
 // usableHead returns the skill with the given ID if distillation may change it. It returns nil if
 // not, or if the skill was deleted.
-func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
+func usableHead(ctx context.Context, tx store.Tx, id int64) (*skill.Head, error) {
 	head, err := tx.Skills().SkillHead(ctx, id)
 	if isNotFound(err) {
 		return nil, nil
@@ -286,7 +287,7 @@ func usable(h *skill.Head) *skill.Head {
 
 // freeName returns name, or its first numbered variant that no skill has. Archived skills keep their
 // names.
-func freeName(ctx context.Context, tx Tx, name string) (string, error) {
+func freeName(ctx context.Context, tx store.Tx, name string) (string, error) {
 	for n := 1; ; n++ {
 		candidate := name
 		if n > 1 {

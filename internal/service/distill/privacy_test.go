@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -41,7 +41,7 @@ func TestRulesKeepTheValuesOfAPolicy(t *testing.T) {
 		rule("$4,875", "dollars")}), with("pitfalls", []any{map[string]any{"error": "mia_li_3668 not found",
 		"cause": "", "fix": "ask for the ID", "evidence": []int{2}}})))
 	ref, key := d.drafted(d.request(c))
-	testkit.Must(t, d.Distill().Within(t.Context(), d.A.ID, func(ctx context.Context, tx distill.Tx) error {
+	testkit.Must(t, d.Store.InWorkspaceByKeys(t.Context(), d.A.ID, func(ctx context.Context, tx store.Tx) error {
 		_, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func TestDraftsKeepNothingAboutTheCustomer(t *testing.T) {
 		with("preference", []string{"Born on 5 April 1990, mia_li_3668 likes aisles"})))
 	ref, key := d.drafted(d.request(customer()))
 	var got skill.Draft
-	testkit.Must(t, d.Distill().Within(t.Context(), d.A.ID, func(ctx context.Context, tx distill.Tx) error {
+	testkit.Must(t, d.Store.InWorkspaceByKeys(t.Context(), d.A.ID, func(ctx context.Context, tx store.Tx) error {
 		_, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err == nil {
 			got = *task.Draft

@@ -14,17 +14,18 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // document is what a version of a skill says.
 func (d *distilling) document(id int64, version int) (v skill.Version) {
 	d.t.Helper()
-	read := func(ctx context.Context, tx distill.Tx) (err error) {
+	read := func(ctx context.Context, tx store.Tx) (err error) {
 		v, err = tx.Skills().Version(ctx, id, version)
 		return err
 	}
-	testkit.Must(d.t, d.Service.Store.Within(d.t.Context(), d.A.ID, read))
+	testkit.Must(d.t, d.Service.Store.InWorkspaceByKeys(d.t.Context(), d.A.ID, read))
 	return v
 }
 

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // fallbackQueryChars is the length of the first request that is used if the model states no query.
@@ -33,12 +34,12 @@ func (s *Service) wants(ctx context.Context, j job, t distillation.Task) wanted 
 }
 
 // recall finds candidate skills for t and stores them under handles.
-func (s *Service) recall(ctx context.Context, tx Tx, j job, t *distillation.Task, w wanted) (err error) {
+func (s *Service) recall(ctx context.Context, tx store.Tx, j job, t *distillation.Task, w wanted) (err error) {
 	t.Query, t.Stage = w.query, distillation.Recalled
 	if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, w.query, w.vector); err != nil {
 		return err
 	}
-	return tx.Drafts().SaveRecall(ctx, *t)
+	return tx.Tasks().SaveRecall(ctx, *t)
 }
 
 // Recall finds the candidates for Draft. It returns their number, and ended if the task is over.
@@ -48,7 +49,7 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 		return len(t.Candidates), t.Stage == distillation.EndedTask, err
 	}
 	w := s.wants(ctx, j, t)
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return s.recall(ctx, tx, j, &t, w)
 	})
 	return len(t.Candidates), false, err
@@ -65,10 +66,10 @@ func (j job) firstRequest(t distillation.Task) string {
 }
 
 // candidates searches skills and keeps those above the minimum similarity.
-func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
+func (s *Service) candidates(ctx context.Context, tx store.Tx, l Limits, query string,
 	vector search.Vector) ([]distillation.Candidate,
 	error) {
-	hits, err := tx.Skills().Search(ctx, skillQuery(query, vector, 4*l.RecallTopK))
+	hits, err := tx.Documents().Search(ctx, skillQuery(query, vector, 4*l.RecallTopK))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (s *Service) embed(ctx context.Context, ws int64, text string) search.Vecto
 }
 
 // readCandidates loads the candidate versions of a task.
-func readCandidates(ctx context.Context, tx Tx, t distillation.Task) ([]prompt.Candidate, error) {
+func readCandidates(ctx context.Context, tx store.Tx, t distillation.Task) ([]prompt.Candidate, error) {
 	var out []prompt.Candidate
 	for _, c := range t.Candidates {
 		v, err := tx.Skills().Version(ctx, c.Skill, c.Version)

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // Report is the full status of a run.
@@ -80,7 +81,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		return Report{}, fmt.Errorf("decode the result of run %s: %w", ref.Run, err)
 	}
 	out.Code = result.Code
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if out.Usage, err = tx.Runs().Usage(ctx, ref.Run); err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	return out, err
 }
 
-func (s *Service) reportTask(ctx context.Context, tx Tx, t distillation.Task, calls []run.Call) (TaskReport, error) {
+func (s *Service) reportTask(ctx context.Context, tx store.Tx, t distillation.Task, calls []run.Call) (TaskReport, error) {
 	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason,
 		Messages: len(t.Seqs), Lang: t.Lang, Verdict: t.Verdict, Proof: t.Proof, Notes: t.Notes, Quality: t.Quality}
 	for _, c := range calls {

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // Segment opens a run, divides its conversation into tasks and returns their keys in order. It
@@ -26,7 +27,7 @@ func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 		d     division
 		first question
 	)
-	j, err := s.load(ctx, ref, func(ctx context.Context, tx Tx, j job) (err error) {
+	j, err := s.load(ctx, ref, func(ctx context.Context, tx store.Tx, j job) (err error) {
 		if open, err = j.open(ctx, tx); err != nil || !open {
 			return err
 		}
@@ -59,7 +60,7 @@ func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 }
 
 // endEmpty ends a run whose conversation contains no task.
-func endEmpty(ctx context.Context, tx Tx, ref run.Ref) error {
+func endEmpty(ctx context.Context, tx store.Tx, ref run.Ref) error {
 	return tx.Runs().EndRun(ctx, ref.Run, run.NothingToExtract,
 		"the conversation contains no reusable task", distillation.Result{})
 }
@@ -108,7 +109,7 @@ func (d *division) question(i int) question {
 			return err
 		}}
 	if i+1 == len(d.windows) {
-		q.save = func(ctx context.Context, tx Tx) error {
+		q.save = func(ctx context.Context, tx store.Tx) error {
 			if len(d.tasks) == 0 {
 				return endEmpty(ctx, tx, d.job.run.Ref)
 			}

@@ -22,14 +22,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
-
-// Store opens transactions on runs, tasks and skills.
-type Store interface {
-	Within(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-	Accept(ctx context.Context, a distillation.AcceptedRequest) (r run.Run, made bool, err error)
-	CommitVersion(ctx context.Context, t distillation.Task, c distillation.Commit) (distillation.CommitResult, error)
-}
 
 // Embedder returns vectors for texts.
 type Embedder interface {
@@ -46,7 +40,7 @@ type Blobs interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    *store.Store
 	Ledger   *ledger.Ledger
 	Embedder Embedder
 	Space    int16         // vector space of the embedder
@@ -86,9 +80,9 @@ type job struct {
 }
 
 // load reads a run, its configuration and its messages, and calls also in the same transaction.
-func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx Tx, j job) error) (j job,
+func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx store.Tx, j job) error) (j job,
 	err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -102,7 +96,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.C
 }
 
 // read reads the configuration and the messages of a run.
-func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error) {
+func (s *Service) read(ctx context.Context, tx store.Tx, r run.Run) (j job, err error) {
 	ref := r.Ref
 	j.run, j.models = r, s.Models
 	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
@@ -141,8 +135,8 @@ func (j job) lessonsOnly() bool { return j.verdict() == transcript.Failure }
 
 // loadTask is load with one task of the run. It does not call also if the task has ended.
 func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string,
-	also func(ctx context.Context, tx Tx, j job, t distillation.Task) error) (j job, t distillation.Task, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	also func(ctx context.Context, tx store.Tx, j job, t distillation.Task) error) (j job, t distillation.Task, err error) {
+	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err != nil {
 			return err
@@ -173,7 +167,7 @@ func (j job) messages(seqs []int) []transcript.Message {
 
 // endRun ends a run without tasks.
 func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, reason string, result any) error {
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Runs().EndRun(ctx, ref.Run, outcome, reason, result)
 	})
 }
@@ -181,7 +175,7 @@ func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, 
 // endTask ends a task without a version.
 func (s *Service) endTask(ctx context.Context, t distillation.Task, outcome distillation.Outcome, reason string) error {
 	t.Outcome, t.Reason = outcome, reason
-	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, t.Ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Tasks().EndTask(ctx, t)
 	})
 }

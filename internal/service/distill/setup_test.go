@@ -60,7 +60,7 @@ func setup(t *testing.T) *distilling {
 	testkit.Must(t, err)
 	calls := &ledger.Ledger{Ports: ledger.Ports{Store: d.db.Store, Model: d.model, Lease: time.Minute,
 		StoreRetryFor: time.Minute}}
-	d.Service = &distill.Service{Ports: distill.Ports{Store: d.Distill(), Ledger: calls, Embedder: embedder,
+	d.Service = &distill.Service{Ports: distill.Ports{Store: d.Store, Ledger: calls, Embedder: embedder,
 		Space: space, Blobs: d.blobs}}
 	return d
 }

@@ -9,6 +9,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // specsKept limits the number of cached configurations. It exceeds the number of concurrent runs of
@@ -23,7 +24,7 @@ type specs struct {
 }
 
 // of returns the configuration of a run that tx has found, so that access to the run is checked first.
-func (s *specs) of(ctx context.Context, tx Tx, ref run.Ref) (Spec, error) {
+func (s *specs) of(ctx context.Context, tx store.Tx, ref run.Ref) (Spec, error) {
 	s.made.Do(func() { s.known, _ = lru.New[run.Ref, Spec](specsKept) }) // fails only for a size of 0
 	if spec, ok := s.known.Get(ref); ok {
 		return spec, nil

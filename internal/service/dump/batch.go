@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // Limits of a batch, which is written in one transaction.
@@ -112,14 +113,14 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	err = l.part(ctx, b.name(), func(ctx context.Context, to Destination, done *partResult) error {
+	err = l.part(ctx, b.name(), func(ctx context.Context, to store.Tx, done *partResult) error {
 		done.LoadResult = out
 		if l.legacy {
 			if err := l.resolve(ctx, to, b, &done.LoadResult); err != nil {
 				return err
 			}
 		}
-		made, err := to.Rows().LoadTargets(ctx, owners)
+		made, err := to.Load().LoadTargets(ctx, owners)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 		if err := findEvidence(ctx, to, b.memories); err != nil {
 			return err
 		}
-		if err := to.Rows().LoadMemories(ctx, b.memories, l.op); err != nil {
+		if err := to.Load().LoadMemories(ctx, b.memories, l.op); err != nil {
 			return err
 		}
 		var index []dumpfile.IndexedEntry
@@ -146,7 +147,7 @@ func (l *loading) memories(ctx context.Context, b *batch) error {
 			}
 			index = append(index, e)
 		}
-		return to.Documents().IndexLoaded(ctx, index, vectors.Space)
+		return to.Load().IndexLoaded(ctx, index, vectors.Space)
 	})
 	if err != nil {
 		return fmt.Errorf("load the memories from line %d on: %w", b.first, err)
@@ -164,14 +165,14 @@ func (l *loading) vectors(ctx context.Context, b *batch) (memory.Embedded, error
 		ids = append(ids, m.ID)
 	}
 	known := map[string]bool{}
-	err := l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) (err error) {
+	err := l.Store.InWorkspace(ctx, l.ws, func(ctx context.Context, to store.Tx) (err error) {
 		name := b.name()
 		_, done, err := to.Operations().Logged(ctx, l.op+"/"+name, name)
 		if err != nil || done {
 			ids = nil
 			return err
 		}
-		known, err = to.Rows().KnownMemories(ctx, ids)
+		known, err = to.Load().KnownMemories(ctx, ids)
 		return err
 	})
 	if err != nil || ids == nil || l.dark {
@@ -197,7 +198,7 @@ func (l *loading) vectors(ctx context.Context, b *batch) (memory.Embedded, error
 
 // findEvidence finds the conversations of the evidence. A memory is kept without evidence if its
 // conversation does not exist.
-func findEvidence(ctx context.Context, to Destination, all []*dumpfile.LoadedMemory) error {
+func findEvidence(ctx context.Context, to store.Tx, all []*dumpfile.LoadedMemory) error {
 	var names []string
 	each := func(use func(e *dumpfile.Evidence) *memory.Evidence) {
 		for _, m := range all {
@@ -214,7 +215,7 @@ func findEvidence(ctx context.Context, to Destination, all []*dumpfile.LoadedMem
 		return nil
 	})
 	slices.Sort(names)
-	ids, err := to.Rows().FindConversations(ctx, slices.Compact(names))
+	ids, err := to.Load().FindConversations(ctx, slices.Compact(names))
 	if err != nil {
 		return err
 	}

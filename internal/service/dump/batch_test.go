@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -47,16 +48,16 @@ var errDied = errors.New("the process died")
 
 // dying is a store whose transactions of a load fail after some have been committed.
 type dying struct {
-	dump.Store
+	store.Dumps
 	left int
 }
 
-func (s *dying) WithLoad(ctx context.Context, ws int64, fn func(context.Context, dump.Destination) error) error {
+func (s *dying) WithLoad(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
 	if s.left == 0 {
 		return errDied
 	}
 	s.left--
-	return s.Store.WithLoad(ctx, ws, fn)
+	return s.Store.InWorkspace(ctx, ws, fn)
 }
 
 // A load that dies between two of its transactions continues under its operation: it reports what a

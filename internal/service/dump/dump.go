@@ -12,22 +12,8 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/dumpfile"
+	"cairn/internal/store"
 )
-
-// Source is a consistent snapshot of a workspace, read in pages. Each list starts after its second
-// argument.
-type Source interface {
-	Counts(ctx context.Context) (dumpfile.Counts, error)
-	DumpTargets(ctx context.Context, after int64, max int) ([]dumpfile.Target, error)
-	DumpConversations(ctx context.Context, after int64, max int) ([]dumpfile.Conversation, error)
-	DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dumpfile.Message, error)
-	DumpHistories(ctx context.Context, after string, max int) ([]dumpfile.History, error)
-	// DumpMemories returns vectors of the workspace's space, of vectors if it has none yet; none if
-	// vectors is nil.
-	DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dumpfile.Memory, error)
-	DumpIdentities(ctx context.Context, after, max int) ([]dumpfile.Document, error)
-	DumpSouls(ctx context.Context, after, max int) ([]dumpfile.Document, error)
-}
 
 // page is the number of rows held in memory.
 const page = 200
@@ -41,7 +27,7 @@ type Options struct {
 // Load rejects it. The act is recorded before the first line, because an interrupted dump has
 // disclosed data, too.
 func (s *Service) Dump(ctx context.Context, ws int64, to io.Writer, o Options) error {
-	err := s.Store.WithLoad(ctx, ws, func(ctx context.Context, of Destination) error {
+	err := s.Store.InWorkspace(ctx, ws, func(ctx context.Context, of store.Tx) error {
 		return of.Operations().Record(ctx, audit.MemoriesDump, "memories")
 	})
 	if err != nil {
@@ -56,12 +42,12 @@ func (s *Service) dump(ctx context.Context, ws int64, to io.Writer, o Options) e
 	if err != nil {
 		return err
 	}
-	err = s.Store.WithSnapshot(ctx, ws, func(ctx context.Context, from Source) error {
+	err = s.Store.InSnapshot(ctx, ws, func(ctx context.Context, from store.Tx) error {
 		w := &writer{to: to, sum: sha256.New(), signed: signed}
 		if err := s.head(ctx, from, w, o); err != nil {
 			return err
 		}
-		for _, part := range []func(context.Context, Source, *writer, Options) error{dumpTargets, dumpConversations,
+		for _, part := range []func(context.Context, store.Tx, *writer, Options) error{dumpTargets, dumpConversations,
 			dumpHistories, s.dumpMemories, dumpDocuments} {
 			if err := part(ctx, from, w, o); err != nil {
 				return err
@@ -75,8 +61,8 @@ func (s *Service) dump(ctx context.Context, ws int64, to io.Writer, o Options) e
 	return nil
 }
 
-func (s *Service) head(ctx context.Context, from Source, w *writer, o Options) error {
-	c, err := from.Counts(ctx)
+func (s *Service) head(ctx context.Context, from store.Tx, w *writer, o Options) error {
+	c, err := from.Dump().Counts(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,25 +95,25 @@ func pages[T, K any](w *writer, first K, read func(after K) ([]T, error), next f
 	}
 }
 
-func dumpTargets(ctx context.Context, from Source, w *writer, _ Options) error {
+func dumpTargets(ctx context.Context, from store.Tx, w *writer, _ Options) error {
 	return pages(w, 0, func(after int64) ([]dumpfile.Target, error) {
-		return from.DumpTargets(ctx, after, page)
+		return from.Dump().DumpTargets(ctx, after, page)
 	}, func(t dumpfile.Target) int64 { return t.Row }, func(t dumpfile.Target) error {
 		t.Kind = KindTarget
 		return w.line(t)
 	})
 }
 
-func dumpConversations(ctx context.Context, from Source, w *writer, _ Options) error {
+func dumpConversations(ctx context.Context, from store.Tx, w *writer, _ Options) error {
 	return pages(w, 0, func(after int64) ([]dumpfile.Conversation, error) {
-		return from.DumpConversations(ctx, after, page)
+		return from.Dump().DumpConversations(ctx, after, page)
 	}, func(c dumpfile.Conversation) int64 { return c.Row }, func(c dumpfile.Conversation) error {
 		c.Kind = KindConversation
 		if err := w.line(c); err != nil {
 			return err
 		}
 		for seq := 0; seq < c.Messages; seq += page {
-			messages, err := from.DumpMessages(ctx, c.Row, seq, min(seq+page, c.Messages)-1)
+			messages, err := from.Dump().DumpMessages(ctx, c.Row, seq, min(seq+page, c.Messages)-1)
 			if err != nil {
 				return err
 			}
@@ -142,33 +128,33 @@ func dumpConversations(ctx context.Context, from Source, w *writer, _ Options) e
 	})
 }
 
-func dumpHistories(ctx context.Context, from Source, w *writer, _ Options) error {
+func dumpHistories(ctx context.Context, from store.Tx, w *writer, _ Options) error {
 	return pages(w, "", func(after string) ([]dumpfile.History, error) {
-		return from.DumpHistories(ctx, after, page)
+		return from.Dump().DumpHistories(ctx, after, page)
 	}, func(h dumpfile.History) string { return h.ID }, func(h dumpfile.History) error {
 		h.Kind = KindHistory
 		return w.line(h)
 	})
 }
 
-func (s *Service) dumpMemories(ctx context.Context, from Source, w *writer, o Options) error {
+func (s *Service) dumpMemories(ctx context.Context, from store.Tx, w *writer, o Options) error {
 	var space *int16
 	if o.Vectors {
 		space = &s.Space
 	}
 	return pages(w, 0, func(after int64) ([]dumpfile.Memory, error) {
-		return from.DumpMemories(ctx, after, page, space)
+		return from.Dump().DumpMemories(ctx, after, page, space)
 	}, func(m dumpfile.Memory) int64 { return m.Key }, func(m dumpfile.Memory) error {
 		m.Kind = KindMemory
 		return w.line(m)
 	})
 }
 
-func dumpDocuments(ctx context.Context, from Source, w *writer, _ Options) error {
+func dumpDocuments(ctx context.Context, from store.Tx, w *writer, _ Options) error {
 	for _, d := range []struct {
 		kind string
 		read func(context.Context, int, int) ([]dumpfile.Document, error)
-	}{{dumpfile.KindIdentity, from.DumpIdentities}, {dumpfile.KindSoul, from.DumpSouls}} {
+	}{{dumpfile.KindIdentity, from.Dump().DumpIdentities}, {dumpfile.KindSoul, from.Dump().DumpSouls}} {
 		err := pages(w, 0, func(after int) ([]dumpfile.Document, error) {
 			return d.read(ctx, after, page)
 		}, func(v dumpfile.Document) int { return v.Version }, func(v dumpfile.Document) error {

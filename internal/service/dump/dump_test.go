@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/dump"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -139,19 +140,19 @@ func TestDumpThatCannotBeWrittenIsRefusedByLoad(t *testing.T) {
 
 // A failed page ends the dump with an error.
 type broken struct {
-	dump.Source
+	store.Tx
 	err error
 }
 
 func (b broken) DumpSouls(context.Context, int, int) ([]dumpfile.Document, error) { return nil, b.err }
 
 type brokenStore struct {
-	dump.Store
+	store.Dumps
 	err error
 }
 
-func (s brokenStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, dump.Source) error) error {
-	return s.Store.WithSnapshot(ctx, ws, func(ctx context.Context, from dump.Source) error {
+func (s brokenStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
+	return s.Store.InSnapshot(ctx, ws, func(ctx context.Context, from store.Tx) error {
 		return fn(ctx, broken{from, s.err})
 	})
 }

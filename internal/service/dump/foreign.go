@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/memory"
+	"cairn/internal/store"
 )
 
 // node is a line of a ReMe dump: a memory, or a row of ReMe's vector store, which has most fields
@@ -88,7 +89,7 @@ func moment(text string) time.Time {
 
 // resolve finds or creates the targets that a batch of another program's memories names, and gives
 // the memories their IDs.
-func (l *loading) resolve(ctx context.Context, to Destination, b *batch, out *LoadResult) error {
+func (l *loading) resolve(ctx context.Context, to store.Tx, b *batch, out *LoadResult) error {
 	keys := map[memory.Scope]string{}
 	for _, m := range b.memories {
 		if m.Named.Key != "" {
@@ -110,8 +111,8 @@ func (l *loading) resolve(ctx context.Context, to Destination, b *batch, out *Lo
 }
 
 // registered returns the key of the target that a memory names.
-func registered(ctx context.Context, to Destination, m *dumpfile.LoadedMemory, out *LoadResult) (string, error) {
-	known, found, err := to.Present().Target(ctx, m.Named)
+func registered(ctx context.Context, to store.Tx, m *dumpfile.LoadedMemory, out *LoadResult) (string, error) {
+	known, found, err := to.Targets().Target(ctx, m.Named)
 	if err != nil {
 		return "", err
 	}
@@ -120,7 +121,7 @@ func registered(ctx context.Context, to Destination, m *dumpfile.LoadedMemory, o
 		return known.Key, nil
 	}
 	out.Targets++
-	_, err = to.Rows().LoadTargets(ctx, []dumpfile.Target{{Type: string(m.Named.Type), Key: m.Named.Key,
+	_, err = to.Load().LoadTargets(ctx, []dumpfile.Target{{Type: string(m.Named.Type), Key: m.Named.Key,
 		Display: m.Named.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}})
 	return m.Named.Key, err
 }

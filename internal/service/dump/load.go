@@ -16,19 +16,12 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
-
-// Store opens snapshots to dump and transactions to load.
-type Store interface {
-	WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, Source) error) error
-	WithLoad(ctx context.Context, ws int64, fn func(context.Context, Destination) error) error
-	// DumpSecret returns the secret of the deployment from which the key of dumps is derived.
-	DumpSecret(ctx context.Context) ([]byte, error)
-}
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    store.Dumps
 	Embedder memorywrite.Embedder
 	Model    string // current embedding model
 	Dims     int
@@ -159,7 +152,7 @@ func (s *Service) recordSource(ctx context.Context, from CopySource, a agent.Act
 		ctx = audit.WithKey(ctx, audit.Key, from.Key)
 	}
 	op, object := fmt.Sprintf("copy/%d/%s", a.Workspace, a.Op), fmt.Sprintf("to workspace %d", a.Workspace)
-	return s.Store.WithLoad(ctx, from.Workspace, func(ctx context.Context, of Destination) error {
+	return s.Store.InWorkspace(ctx, from.Workspace, func(ctx context.Context, of store.Tx) error {
 		var done struct{}
 		return of.Operations().Do(ctx, op, object, &done, func() error {
 			return of.Operations().Record(ctx, audit.MemoriesCopy, object)

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // loading is the state of one load. A load has parts: what memories refer to, batches of memories,
@@ -65,7 +66,7 @@ func (l *loading) run(ctx context.Context) (LoadResult, error) {
 			break
 		}
 	}
-	err := l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
+	err := l.Store.InWorkspace(ctx, l.ws, func(ctx context.Context, to store.Tx) error {
 		return to.Operations().Do(ctx, l.op, l.args, &out, func() error {
 			if err := l.begin(ctx, to); err != nil {
 				return err
@@ -83,8 +84,8 @@ func (l *loading) run(ctx context.Context) (LoadResult, error) {
 
 // begin locks the memories. In the first part, it also records the act: an interrupted load has
 // written data.
-func (l *loading) begin(ctx context.Context, to Destination) error {
-	if err := to.Operations().LockMemories(ctx); err != nil || l.recorded {
+func (l *loading) begin(ctx context.Context, to store.Tx) error {
+	if err := to.Load().LockMemories(ctx); err != nil || l.recorded {
 		return err
 	}
 	return to.Operations().Record(ctx, l.act, l.object)
@@ -93,7 +94,7 @@ func (l *loading) begin(ctx context.Context, to Destination) error {
 // logged reads the result of an operation that was done before.
 func (l *loading) logged(ctx context.Context, op string, args, result any) (done bool, err error) {
 	var raw json.RawMessage
-	err = l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
+	err = l.Store.InWorkspace(ctx, l.ws, func(ctx context.Context, to store.Tx) error {
 		raw, done, err = to.Operations().Logged(ctx, op, args)
 		return err
 	})
@@ -104,10 +105,10 @@ func (l *loading) logged(ctx context.Context, op string, args, result any) (done
 }
 
 // part runs one part once.
-func (l *loading) part(ctx context.Context, name string, effect func(context.Context, Destination,
+func (l *loading) part(ctx context.Context, name string, effect func(context.Context, store.Tx,
 	*partResult) error) error {
 	var done partResult
-	err := l.Store.WithLoad(ctx, l.ws, func(ctx context.Context, to Destination) error {
+	err := l.Store.InWorkspace(ctx, l.ws, func(ctx context.Context, to store.Tx) error {
 		return to.Operations().Do(ctx, l.op+"/"+name, name, &done, func() error {
 			if err := l.begin(ctx, to); err != nil {
 				return err
@@ -126,7 +127,7 @@ func (l *loading) part(ctx context.Context, name string, effect func(context.Con
 // references loads what memories refer to: targets, conversations and sessions. These can conflict
 // with what the workspace has. Then no memory is loaded.
 func (l *loading) references(ctx context.Context) error {
-	err := l.part(ctx, "references", func(ctx context.Context, to Destination, out *partResult) error {
+	err := l.part(ctx, "references", func(ctx context.Context, to store.Tx, out *partResult) error {
 		r := &referring{to: to, ws: l.ws, op: l.op, out: out, foreign: l.signed != Verified}
 		out.Renamed = map[string]string{}
 		for l.from.next() {
@@ -156,7 +157,7 @@ func (l *loading) references(ctx context.Context) error {
 
 // referring loads targets, conversations and sessions.
 type referring struct {
-	to  Destination
+	to  store.Tx
 	ws  int64
 	op  string
 	out *partResult
@@ -205,7 +206,7 @@ func (r *referring) line(ctx context.Context, n int, kind string, raw []byte) er
 }
 
 func (r *referring) flush(ctx context.Context) error {
-	made, err := r.to.Rows().LoadTargets(ctx, r.targets)
+	made, err := r.to.Load().LoadTargets(ctx, r.targets)
 	r.out.Targets += made
 	r.out.Existing += len(r.targets) - made
 	r.targets = nil
@@ -213,7 +214,7 @@ func (r *referring) flush(ctx context.Context) error {
 }
 
 func (r *referring) open(ctx context.Context, c dumpfile.Conversation) error {
-	id, has, err := r.to.Rows().LoadConversation(ctx, c)
+	id, has, err := r.to.Load().LoadConversation(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -236,9 +237,9 @@ func (r *referring) message(ctx context.Context, m transcript.Message) error {
 	r.messages = nil
 	if !r.kept {
 		r.out.Messages += len(some)
-		return r.to.Rows().LoadMessages(ctx, r.conversation, some[0].Seq, some)
+		return r.to.Dump().LoadMessages(ctx, r.conversation, some[0].Seq, some)
 	}
-	there, err := r.to.Present().Conversation(ctx, r.conversation, some[0].Seq, some[len(some)-1].Seq)
+	there, err := r.to.Transcripts().Conversation(ctx, r.conversation, some[0].Seq, some[len(some)-1].Seq)
 	if err != nil {
 		return err
 	}
@@ -254,14 +255,14 @@ func (r *referring) message(ctx context.Context, m transcript.Message) error {
 
 // history finds an existing session with the same messages, or stores the session under its ID in the file.
 func (r *referring) history(ctx context.Context, h dumpfile.History) error {
-	found, err := r.to.Rows().FindConversations(ctx, []string{h.Range.Conversation})
+	found, err := r.to.Load().FindConversations(ctx, []string{h.Range.Conversation})
 	id := found[h.Range.Conversation]
 	if err != nil || id == 0 {
 		return errors.Join(err, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("session %s refers to conversation %q, which is not in the file", h.ID, h.Range.Conversation),
 			""))
 	}
-	c, err := r.to.Present().Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
+	c, err := r.to.Transcripts().Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
 	if err != nil {
 		return err
 	}
@@ -270,7 +271,7 @@ func (r *referring) history(ctx context.Context, h dumpfile.History) error {
 	if err != nil {
 		return err
 	}
-	known, same, err := r.to.Present().HistoryBySum(ctx, sum)
+	known, same, err := r.to.Histories().HistoryBySum(ctx, sum)
 	if err != nil {
 		return err
 	}
@@ -288,7 +289,7 @@ func (r *referring) history(ctx context.Context, h dumpfile.History) error {
 	for _, chunk := range chunks {
 		made.Tokens += chunk.Tokens
 	}
-	if err := r.to.Rows().LoadHistory(ctx, &made, h.ID, chunks, r.op); err != nil {
+	if err := r.to.Load().LoadHistory(ctx, &made, h.ID, chunks, r.op); err != nil {
 		return err
 	}
 	r.rename(h.ID, made.ID)
@@ -320,7 +321,7 @@ func (l *loading) session(id string) string {
 }
 
 // documents loads the identity and the soul, unless the workspace has versions of them.
-func (l *loading) documents(ctx context.Context, to Destination, out *LoadResult) error {
+func (l *loading) documents(ctx context.Context, to store.Tx, out *LoadResult) error {
 	had, heads := map[string]bool{}, map[string]int{}
 	for l.from.next() {
 		kind, err := kindOf(l.from.line())
@@ -336,7 +337,7 @@ func (l *loading) documents(ctx context.Context, to Destination, out *LoadResult
 			d, made = o.Soul, &out.Souls
 		}
 		if _, asked := had[kind]; !asked {
-			if had[kind], err = to.Documents().HasDocuments(ctx, kind); err != nil {
+			if had[kind], err = to.Load().HasDocuments(ctx, kind); err != nil {
 				return err
 			}
 		}
@@ -349,7 +350,7 @@ func (l *loading) documents(ctx context.Context, to Destination, out *LoadResult
 		}
 		d.History = l.session(d.History)
 		heads[kind] = max(heads[kind], d.Version)
-		if err := to.Documents().LoadDocument(ctx, *d, l.op); err != nil {
+		if err := to.Load().LoadDocument(ctx, *d, l.op); err != nil {
 			return err
 		}
 	}
@@ -366,10 +367,10 @@ func (l *loading) withheld(d *dumpfile.Document) bool {
 	return dumpfile.Suspicious(guard.Caution, d.Content)
 }
 
-func setHeads(ctx context.Context, to Destination, heads map[string]int) error {
+func setHeads(ctx context.Context, to store.Tx, heads map[string]int) error {
 	for _, kind := range []string{dumpfile.KindIdentity, dumpfile.KindSoul} {
 		if heads[kind] > 0 {
-			if err := to.Rows().SetHead(ctx, kind, heads[kind]); err != nil {
+			if err := to.Load().SetHead(ctx, kind, heads[kind]); err != nil {
 				return err
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -121,8 +122,8 @@ const nothing = "targets 0, memories 0, sessions 0, conversations 0, messages 0,
 // remembers counts what a workspace holds.
 func (d *dumps) remembers(ws tenancy.Workspace) (out string) {
 	d.t.Helper()
-	testkit.Must(d.t, d.Dumps().WithSnapshot(d.t.Context(), ws.ID, func(ctx context.Context, s dump.Source) error {
-		c, err := s.Counts(ctx)
+	testkit.Must(d.t, d.Dumps().InSnapshot(d.t.Context(), ws.ID, func(ctx context.Context, s store.Tx) error {
+		c, err := s.Dump().Counts(ctx)
 		out = fmt.Sprintf("targets %d, memories %d, sessions %d, conversations %d, messages %d, "+
 			"identities %d, souls %d", c.Targets, c.Memories, c.Histories, c.Conversations, c.Messages,
 			c.Identities, c.Souls)

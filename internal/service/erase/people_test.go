@@ -45,7 +45,7 @@ func settle(e *erasing, ws tenancy.Workspace) *people {
 		return out
 	})
 	p := &people{erasing: e, ws: ws, notes: map[string]string{}, long: &longterm.Service{Ports: longterm.Ports{
-		Store: e.LongTerm(), Embedder: embedder, Space: space,
+		Store: e.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: e.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}}
 	p.own()
 	p.shared()

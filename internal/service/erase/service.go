@@ -9,14 +9,8 @@ import (
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
+	"cairn/internal/store"
 )
-
-// Store accesses the database. For an erasure that has ended, its methods do nothing.
-type Store interface {
-	ErasureStore
-	RowStore
-	TombstoneStore
-}
 
 // ErasureStore stores the state of erasures.
 type ErasureStore interface {
@@ -65,7 +59,7 @@ type Workflows interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store     Store
+	Store     store.Erasures
 	Blobs     Blobs
 	Workflows Workflows
 	ObjectsOf func(packageKey string) []string // keys of the objects of a package

@@ -396,7 +396,7 @@ func TestADeletionLeavesWhatWasSaid(t *testing.T) {
 		t.Errorf("found are %v", got)
 	}
 	p.Exec("update memories set updated_at = now() - interval '8 days' where status = 'removed'")
-	testkit.Must(t, p.Leftovers().EraseDeleted(t.Context(), p.ws.ID, 1000))
+	testkit.Must(t, p.Outbox().EraseDeleted(t.Context(), p.ws.ID, 1000))
 	if got := kinds(); !slices.Equal(got, stays) {
 		t.Errorf("found after the undo period are %v", got)
 	}

@@ -16,17 +16,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
-
-// Store reads the rows. Each method has a transaction of its own.
-type Store interface {
-	RunStore
-	ConversationStore
-	MemoryStore
-	SkillStore
-	DutyStore
-	BankStore
-}
 
 // RunStore reads runs.
 type RunStore interface {
@@ -71,7 +62,7 @@ type DutyStore interface {
 }
 
 // Ports are the dependencies of the service.
-type Ports struct{ Store Store }
+type Ports struct{ Store store.Explorer }
 
 // Service reads.
 type Service struct{ Ports }

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // Result counts what one call has added. More means that other adds of the subject wait.
@@ -62,7 +63,7 @@ func (s *Service) Add(ctx context.Context, ws int64, subject string) (out Result
 	if err != nil {
 		return out, err
 	}
-	return out, s.Store.WithAdds(ctx, ws, func(ctx context.Context, tx Tx) error { return s.commit(ctx, tx, c) })
+	return out, s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error { return s.commit(ctx, tx, c) })
 }
 
 // prepared is a reply with all that its commit needs.
@@ -88,7 +89,7 @@ func (s *Service) prepare(ctx context.Context, b batch, known []memory.Entry, te
 }
 
 // commit applies the changes of all sessions that have not ended and ends their runs.
-func (s *Service) commit(ctx context.Context, tx Tx, c prepared) error {
+func (s *Service) commit(ctx context.Context, tx store.Tx, c prepared) error {
 	var open []int
 	var sessions []*longterm.PreparedSession
 	for i, one := range c.batch.sessions {
@@ -103,7 +104,7 @@ func (s *Service) commit(ctx context.Context, tx Tx, c prepared) error {
 			open, sessions = append(open, i), append(sessions, c.sessions[i])
 		}
 	}
-	results, err := s.LongTerm.ApplySessions(ctx, tx.LongTerm(), sessions)
+	results, err := s.LongTerm.ApplySessions(ctx, tx, sessions)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (s *Service) commit(ctx context.Context, tx Tx, c prepared) error {
 }
 
 // end ends the run of a session with its result.
-func end(ctx context.Context, tx Tx, b batch, i int, p plan, r longterm.SessionResult) error {
+func end(ctx context.Context, tx store.Tx, b batch, i int, p plan, r longterm.SessionResult) error {
 	s := b.sessions[i]
 	task := memoryagent.Task{Run: s.Run.Ref.Run, Status: memoryagent.OK, SpecialistReport: reportOf(s, p, r)}
 	out := memoryagent.Summary{History: r.History, MetaAdded: []memory.Task{}, Digest: r.Digest, Fallback: r.Fallback,
@@ -142,10 +143,10 @@ func end(ctx context.Context, tx Tx, b batch, i int, p plan, r longterm.SessionR
 		return fmt.Errorf("encode the report: %w", err)
 	}
 	e := run.Result{Reason: agent.Final, Steps: 1, Status: status, Report: raw}
-	if err := tx.Adds().EndRun(ctx, s.Run.Ref.Run, outcome, "", e); err != nil || !s.Pinned.Idle {
+	if err := tx.Runs().EndRun(ctx, s.Run.Ref.Run, outcome, "", e); err != nil || !s.Pinned.Idle {
 		return err
 	}
-	return tx.Adds().SetMark(ctx, s.Run.Conversation, run.Summarize, s.Spec.ToSeq, s.Run.Ref.Run)
+	return tx.AgentRuns().SetMark(ctx, s.Run.Conversation, run.Summarize, s.Spec.ToSeq, s.Run.Ref.Run)
 }
 
 // reportOf lists the changes of a session.
@@ -180,7 +181,7 @@ func (s *Service) fail(ctx context.Context, b batch, f *fault.Error) error {
 	for _, one := range b.sessions {
 		runs = append(runs, one.Run)
 	}
-	return s.Store.WithAdds(ctx, runs[0].Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, runs[0].Workspace, func(ctx context.Context, tx store.Tx) error {
 		return endFailed(ctx, tx, runs, reason, string(f.Code))
 	})
 }
@@ -192,7 +193,7 @@ const mostClosed = 100
 func (s *Service) Close(ctx context.Context, ws int64, subject string, reason agent.Reason, code string) error {
 	for {
 		n := 0
-		err := s.Store.WithAdds(ctx, ws, func(ctx context.Context, tx Tx) error {
+		err := s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 			open, err := tx.Adds().Waiting(ctx, subject, mostClosed)
 			if err != nil {
 				return err
@@ -211,7 +212,7 @@ func (s *Service) Close(ctx context.Context, ws int64, subject string, reason ag
 }
 
 // endFailed ends runs without a result.
-func endFailed(ctx context.Context, tx Tx, runs []run.Run, reason agent.Reason, code string) error {
+func endFailed(ctx context.Context, tx store.Tx, runs []run.Run, reason agent.Reason, code string) error {
 	outcome := run.Failed
 	switch reason {
 	case agent.OverBudget:
@@ -226,7 +227,7 @@ func endFailed(ctx context.Context, tx Tx, runs []run.Run, reason agent.Reason, 
 	}
 	e := run.Result{Reason: reason, Detail: code, Status: memoryagent.Failed, Report: raw}
 	for _, r := range runs {
-		if err := tx.Adds().EndRun(ctx, r.Ref.Run, outcome, code, e); err != nil {
+		if err := tx.Runs().EndRun(ctx, r.Ref.Run, outcome, code, e); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/store"
 )
 
 // mostJoined is the number of adds in one call.
@@ -38,13 +39,13 @@ type batch struct {
 // claim returns the open adds of a subject that one call does. A call that was made is repeated with
 // the same adds, because its reply is about them. ok is false if no add is open.
 func (s *Service) claim(ctx context.Context, ws int64, subject string) (out batch, ok bool, err error) {
-	err = s.Store.WithAdds(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out = batch{}
 		open, err := tx.Adds().Waiting(ctx, subject, mostJoined+1)
 		if err != nil || len(open) == 0 {
 			return err
 		}
-		chosen, err := tx.Adds().Settings(ctx)
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
@@ -58,13 +59,13 @@ func (s *Service) claim(ctx context.Context, ws int64, subject string) (out batc
 			if err != nil {
 				return err
 			}
-			said, err := tx.Adds().Conversation(ctx, one.Run.Conversation, c.Spec.FromSeq, c.Spec.ToSeq)
+			said, err := tx.Transcripts().Conversation(ctx, one.Run.Conversation, c.Spec.FromSeq, c.Spec.ToSeq)
 			if err != nil {
 				return err
 			}
 			out.sessions = append(out.sessions, session{OneCall: c, messages: memory.Said(said.Messages)})
 		}
-		out.subject, err = s.LongTerm.SubjectMemories(ctx, tx.LongTerm(), out.sessions[0].Actor(step, 0), allShown)
+		out.subject, err = s.LongTerm.SubjectMemories(ctx, tx, out.sessions[0].Actor(step, 0), allShown)
 		for i := range out.sessions {
 			out.sessions[i].alike = out.subject.Alike
 		}
@@ -112,7 +113,7 @@ func stepOf(all []run.OpenAdd) string {
 }
 
 // join stores which adds the call has.
-func join(ctx context.Context, tx Tx, all []run.OpenAdd) error {
+func join(ctx context.Context, tx store.Tx, all []run.OpenAdd) error {
 	var ids []string
 	for _, one := range all[1:] {
 		if one.Batch != all[0].Run.Ref.Run {

@@ -58,14 +58,14 @@ func setup(t *testing.T) *bundle {
 	space, err := b.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
-	b.longTerm = &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder, Space: space,
+	b.longTerm = &longterm.Service{Ports: longterm.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
 		Finder: finder}}
 	calls, err := ledger.New(ledger.Ports{Store: b.Store.Store, Model: openai.New(openai.Config{BaseURL: b.model.URL}),
 		Lease: lease, StoreRetryFor: time.Second})
 	testkit.Must(t, err)
-	b.adds, err = fastadd.New(fastadd.Ports{Store: b.Adds(), LongTerm: b.longTerm, Finder: finder, Calls: calls})
+	b.adds, err = fastadd.New(fastadd.Ports{Store: b.Store.Store, LongTerm: b.longTerm, Finder: finder, Calls: calls})
 	testkit.Must(t, err)
-	b.agents = &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(), LongTerm: b.longTerm,
+	b.agents = &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store.Store, LongTerm: b.longTerm,
 		Registry: memoryagent.NewRegistry()}}
 	b.model.On(openaitest.Rule{Stage: "facts", ReplyFunc: func(c openaitest.Call) string {
 		b.shown, err = prompt.ReadMaterial(c.Messages[1].Content)

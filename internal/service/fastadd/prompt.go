@@ -16,6 +16,7 @@ import (
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // Limits of the memories in a prompt.
@@ -53,8 +54,8 @@ func (s *Service) shown(ctx context.Context, ws int64, b batch) ([]memory.Entry,
 	}
 	ids := bestOf(found)
 	var entries []memory.Entry
-	err := s.LongTerm.Store.WithLongTerm(ctx, ws, func(ctx context.Context, tx longterm.Tx) (err error) {
-		entries, err = tx.Memories().LongTerm(ctx, ids)
+	err := s.LongTerm.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
+		entries, err = tx.LongTerm().LongTerm(ctx, ids)
 		return err
 	})
 	entries = slices.DeleteFunc(entries, func(e memory.Entry) bool {

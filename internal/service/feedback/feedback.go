@@ -19,12 +19,11 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/store"
 )
 
 // Ratings of a reply.
@@ -55,14 +54,6 @@ type Result struct {
 	Burst    bool // the voter rated too much within a minute: the vote is stored and does not count
 }
 
-// Store reads settings, workspaces and conversations.
-type Store interface {
-	Settings(ctx context.Context, ws int64) (settings.Settings, error)
-	Self(ctx context.Context, ws int64) (tenancy.Workspace, error)
-	// Transcript returns the ID of a conversation and its messages, at least those up to seq.
-	Transcript(ctx context.Context, ws int64, name string, seq int) (int64, transcript.Conversation, error)
-}
-
 // Answers reads the status of turns.
 type Answers interface {
 	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.TurnStatus, error)
@@ -86,7 +77,7 @@ type DueRuns interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store   Store
+	Store   store.Workspaces
 	Answers Answers
 	Cases   Cases
 	Skills  Skills

@@ -50,7 +50,7 @@ func setup(t *testing.T) *bundle {
 	l := pgtest.OpenLearning(t)
 	b := &bundle{t: t, learning: l, db: l.DB, rounds: &dueRuns{}, updates: &dueRuns{}}
 	b.Service = &feedback.Service{Ports: feedback.Ports{Store: l.DB.Workspaces(), Answers: l.DB.Inbox(), Cases: l.Cases,
-		Skills:  &library.Library{Ports: library.Ports{Store: l.DB.Store.Library()}},
+		Skills:  &library.Library{Ports: library.Ports{Store: l.DB.Store}},
 		Rounds:  b.rounds,
 		Updates: b.updates, Spec: l.Spec, Log: slog.New(slog.NewTextHandler(&b.log, nil))}}
 	return b

@@ -15,20 +15,12 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
+	"cairn/internal/store"
 )
-
-// Store reads the rows.
-type Store interface {
-	// HealthFacts returns what is wrong in a workspace. Vectors may be late by patience.
-	HealthFacts(ctx context.Context, ws int64, patience time.Duration) ([]readmodel.HealthFact, error)
-	// WorkerBeats returns the queues that a worker has ever served. A worker is live for a time after its beat.
-	WorkerBeats(ctx context.Context, live time.Duration) ([]readmodel.WorkerBeat, error)
-	Settings(ctx context.Context, ws int64) (settings.Settings, error)
-}
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store Store
+	Store store.Health
 	// Temporal, Schema and Embedder return why a dependency is not usable, or nil.
 	Temporal, Schema, Embedder func(ctx context.Context) error
 }

@@ -16,19 +16,8 @@ import (
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/store"
 )
-
-// Store reads conversations and runs.
-type Store interface {
-	ReadIdle(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
-
-// Tx is a transaction in a workspace.
-type Tx interface {
-	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	Channel(ctx context.Context, conversation int64) (string, error)
-	Run(ctx context.Context, id string) (run.Run, error)
-}
 
 // Agents builds memories with agents, and stores up to which message each conversation was read.
 type Agents interface {
@@ -66,7 +55,7 @@ type Specs struct {
 
 // Ports are the dependencies of the service. All are required.
 type Ports struct {
-	Store     Store
+	Store     *store.Store
 	Agents    Agents
 	Builder   Builder
 	Distiller Distiller
@@ -127,9 +116,9 @@ func (s *Service) distill(ctx context.Context, in contract.IdleInput) (string, e
 	}
 	var c transcript.Conversation
 	var channel string
-	err = s.Store.ReadIdle(ctx, in.Workspace, func(ctx context.Context, tx Tx) (err error) {
-		if c, err = tx.Conversation(ctx, in.Conversation, 0, to); err == nil {
-			channel, err = tx.Channel(ctx, in.Conversation)
+	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		if c, err = tx.Transcripts().Conversation(ctx, in.Conversation, 0, to); err == nil {
+			channel, err = tx.Transcripts().Channel(ctx, in.Conversation)
 		}
 		return err
 	})
@@ -173,8 +162,8 @@ func (s *Service) ReadDay(ctx context.Context, reflection run.Ref, workspaceKey 
 		if id == "" {
 			continue
 		}
-		err = s.Store.ReadIdle(ctx, reflection.Workspace, func(ctx context.Context, tx Tx) error {
-			made, err := tx.Run(ctx, id)
+		err = s.Store.InWorkspace(ctx, reflection.Workspace, func(ctx context.Context, tx store.Tx) error {
+			made, err := tx.Runs().Run(ctx, id)
 			if err == nil && made.Status != run.Ended {
 				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID,
 					Conversation: made.Conversation, Input: distill.Input(workspaceKey, made)})

@@ -49,15 +49,15 @@ func setup(t *testing.T) *bundle {
 	skills := pgtest.OpenLearning(t)
 	b := &bundle{t: t, db: skills.DB, days: days{}}
 	embedder := embedding.Hashing(embedding.DefaultDims)
-	agents := &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(),
-		LongTerm: &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder}},
+	agents := &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store,
+		LongTerm: &longterm.Service{Ports: longterm.Ports{Store: b.Store, Embedder: embedder}},
 		Registry: memoryagent.NewRegistry()}}
 	learner, err := feedback.New(feedback.Ports{
 		Store:   b.Workspaces(),
 		Answers: b.Inbox(),
 		Cases:   skills.Cases,
 		Skills: &library.Library{
-			Ports: library.Ports{Store: b.Store.Library()},
+			Ports: library.Ports{Store: b.Store},
 		},
 		Rounds:  skills.Rounds,
 		Updates: skills.Updates,
@@ -66,8 +66,8 @@ func setup(t *testing.T) *bundle {
 	})
 	testkit.Must(t, err)
 	gate := transcript.Gate{Policy: transcript.GateAuto, MinToolMessages: 4, MinMessages: 6}
-	b.Service, err = idle.New(idle.Ports{Store: b.Idle(), Agents: agents, Builder: skills.Builds, Learner: learner,
-		Distiller: &distill.Service{Ports: distill.Ports{Store: b.Distill(), Embedder: embedder}}, Days: b.days,
+	b.Service, err = idle.New(idle.Ports{Store: b.Store, Agents: agents, Builder: skills.Builds, Learner: learner,
+		Distiller: &distill.Service{Ports: distill.Ports{Store: b.Store, Embedder: embedder}}, Days: b.days,
 		Specs: idle.Specs{Build: skills.Spec,
 			Agents:  func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} },
 			Distill: func() distill.Spec { return distill.Spec{Gate: gate} }}})

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // RunWorkflows reaches the workflows of runs.
@@ -44,8 +45,8 @@ func Cancelable(r run.Run) error {
 // Cancel asks an open run to end: its calls stop, and what it has stored stays. It returns false if the run has ended.
 func (s *Runs) Cancel(ctx context.Context, ref run.Ref) (asked bool, err error) {
 	var r run.Run
-	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
-		r, err = q.RunState(ctx, ref.Run)
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q store.Tx) error {
+		r, err = q.Runs().RunState(ctx, ref.Run)
 		return err
 	})
 	if err != nil || r.Status == run.Ended {

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // ConversationDetail is a conversation with its reviews and live state.
@@ -50,7 +51,7 @@ type Closer interface {
 
 // ConversationPorts are the dependencies of Conversations.
 type ConversationPorts struct {
-	Store     ConversationStore
+	Store     *store.Store
 	Workflows Workflows // nil without Temporal
 	Closer    Closer
 }
@@ -70,12 +71,12 @@ func NewConversations(p ConversationPorts) (*Conversations, error) {
 // Lines returns messages of a conversation after the given sequence number, in order.
 func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after, max int) (out []conversation.Line,
 	err error) {
-	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
-		v, err := q.ConversationView(ctx, name)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, name)
 		if err != nil {
 			return err
 		}
-		out, err = q.Lines(ctx, v.ID, after, max)
+		out, err = q.ConversationViews().Lines(ctx, v.ID, after, max)
 		return err
 	})
 	return out, err
@@ -84,9 +85,9 @@ func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after,
 // Sources reads the source messages of a skill version and the name of the last conversation among them.
 func (s *Conversations) Sources(ctx context.Context, ws int64, of []skill.Source) (messages []transcript.Message,
 	last string, err error) {
-	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
 		for _, source := range of {
-			c, err := q.Conversation(ctx, source.Conversation, source.From, source.To)
+			c, err := q.Transcripts().Conversation(ctx, source.Conversation, source.From, source.To)
 			if err != nil {
 				return err
 			}
@@ -115,17 +116,17 @@ func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name str
 		return out, err
 	}
 	out.Live = s.live(ctx, ws, id)
-	err = s.Store.ReadConversations(ctx, ws.ID, func(ctx context.Context, q ConversationTx) error {
-		if out.View, err = q.ConversationView(ctx, name); err != nil {
+	err = s.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q store.Tx) error {
+		if out.View, err = q.ConversationViews().ConversationView(ctx, name); err != nil {
 			return err
 		}
 		if out.Turns > 0 {
 			out.WorkflowID = contract.ConversationID(ws.Key, out.View.ID)
 		}
-		if out.Outcomes, err = q.Statements(ctx, out.View.ID); err != nil {
+		if out.Outcomes, err = q.ConversationViews().Statements(ctx, out.View.ID); err != nil {
 			return err
 		}
-		out.Nudges, err = q.Reviews(ctx, out.View.ID, nudgesShown)
+		out.Nudges, err = q.ConversationViews().Reviews(ctx, out.View.ID, nudgesShown)
 		return err
 	})
 	return out, err
@@ -175,13 +176,13 @@ func (s *Conversations) cancelMessage(ctx context.Context, ws tenancy.Workspace,
 	message string) (bool, error) {
 	var turn run.Run
 	open := false
-	err := s.Store.ReadConversations(ctx, ws.ID, func(ctx context.Context, q ConversationTx) error {
-		t, found, err := q.TurnOf(ctx, conversation, message)
+	err := s.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q store.Tx) error {
+		t, found, err := q.Turns().TurnOf(ctx, conversation, message)
 		if err != nil || !found || t.Ended || t.Mode == contract.Observe {
 			return err
 		}
 		open = true
-		turn, err = q.Run(ctx, t.Run)
+		turn, err = q.Runs().Run(ctx, t.Run)
 		return err
 	})
 	if err != nil || !open || s.Workflows == nil {
@@ -216,8 +217,8 @@ func (s *Conversations) End(ctx context.Context, ws tenancy.Workspace, name stri
 
 // Find returns the ID of a conversation.
 func (s *Conversations) Find(ctx context.Context, ws int64, name string) (id int64, err error) {
-	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
-		v, err := q.ConversationView(ctx, name)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, name)
 		id = v.ID
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // Exchange is a model call with its request and reply. Secrets are replaced, except by Unmasked.
@@ -37,8 +38,8 @@ func (s *Runs) Unmasked(ctx context.Context, ref run.Ref, step string) ([]Exchan
 func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor *guard.Redactor) (out []Exchange,
 	err error) {
 	var stored []readmodel.StoredExchange
-	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
-		r, err := q.RunState(ctx, ref.Run)
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q store.Tx) error {
+		r, err := q.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (s *Runs) exchanges(ctx context.Context, ref run.Ref, step string, redactor
 			return fault.New(fault.NotFound, fmt.Sprintf("the model calls of run %s were removed after their retention",
 				ref.Run), "set CAIRN_RETENTION_CALLS of the workers to keep later ones longer")
 		}
-		stored, err = q.Exchanges(ctx, ref, step)
+		stored, err = q.Calls().Exchanges(ctx, ref, step)
 		return err
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
+	"cairn/internal/store"
 )
 
 // RunReport is the status of a run of any kind.
@@ -40,7 +41,7 @@ type AgentReport struct {
 
 // RunPorts are the dependencies of Runs.
 type RunPorts struct {
-	Store     RunStore
+	Store     *store.Store
 	Distill   *distill.Service
 	Workflows RunWorkflows // nil without Temporal
 }
@@ -59,8 +60,8 @@ func NewRuns(p RunPorts) (*Runs, error) {
 
 // List returns the latest runs, newest first.
 func (s *Runs) List(ctx context.Context, ws int64, max int) (out []run.Summary, err error) {
-	err = s.Store.ReadRuns(ctx, ws, func(ctx context.Context, q RunTx) error {
-		out, err = q.Runs(ctx, max)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q store.Tx) error {
+		out, err = q.Runs().Runs(ctx, max)
 		return err
 	})
 	return out, err
@@ -68,8 +69,8 @@ func (s *Runs) List(ctx context.Context, ws int64, max int) (out []run.Summary, 
 
 // Progress returns the progress of a turn or a review.
 func (s *Runs) Progress(ctx context.Context, ref run.Ref) (out conversation.Progress, err error) {
-	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
-		out, err = q.AgentProgress(ctx, ref.Run)
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q store.Tx) error {
+		out, err = q.ConversationViews().AgentProgress(ctx, ref.Run)
 		return err
 	})
 	return out, err
@@ -77,8 +78,8 @@ func (s *Runs) Progress(ctx context.Context, ref run.Ref) (out conversation.Prog
 
 // KindOf returns the kind of a run.
 func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
-	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
-		r, err := q.RunState(ctx, ref.Run)
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q store.Tx) error {
+		r, err := q.Runs().RunState(ctx, ref.Run)
 		kind = r.Kind
 		return err
 	})
@@ -123,12 +124,12 @@ func (s *Runs) Report(ctx context.Context, ref run.Ref) (out RunReport, err erro
 		out.Report, err = s.Distill.Report(ctx, ref)
 		return out, err
 	}
-	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q store.Tx) error {
 		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
 			return err
 		}
 		if out.Kind == run.Offload && out.Report.Status == run.Ended {
-			r, err := q.Run(ctx, ref.Run)
+			r, err := q.Runs().Run(ctx, ref.Run)
 			if err != nil {
 				return err
 			}
@@ -136,10 +137,10 @@ func (s *Runs) Report(ctx context.Context, ref run.Ref) (out RunReport, err erro
 				return err
 			}
 		}
-		if out.Report.Usage, err = q.Usage(ctx, ref.Run); err != nil {
+		if out.Report.Usage, err = q.Runs().Usage(ctx, ref.Run); err != nil {
 			return err
 		}
-		out.Report.Calls, err = q.Calls(ctx, ref)
+		out.Report.Calls, err = q.Calls().Calls(ctx, ref)
 		return err
 	})
 	return out, err
@@ -147,25 +148,25 @@ func (s *Runs) Report(ctx context.Context, ref run.Ref) (out RunReport, err erro
 
 // AgentReport returns the status of a turn or a review.
 func (s *Runs) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
-	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q store.Tx) error {
 		out, _, err = agentReport(ctx, q, ref)
 		return err
 	})
 	return out, err
 }
 
-func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, distill.Report, error) {
-	r, err := q.Run(ctx, ref.Run)
+func agentReport(ctx context.Context, q store.Tx, ref run.Ref) (*AgentReport, distill.Report, error) {
+	r, err := q.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return nil, distill.Report{}, err
 	}
 	out := &AgentReport{}
-	if out.Progress, err = q.AgentProgress(ctx, ref.Run); err != nil {
+	if out.Progress, err = q.ConversationViews().AgentProgress(ctx, ref.Run); err != nil {
 		return nil, distill.Report{}, err
 	}
 	var name, title string
 	if r.Conversation != 0 { // questions have no conversation
-		if name, title, err = q.ConversationName(ctx, r.Conversation); err != nil {
+		if name, title, err = q.ConversationViews().ConversationName(ctx, r.Conversation); err != nil {
 			return nil, distill.Report{}, err
 		}
 	}
@@ -196,18 +197,18 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 	if r.Kind != run.Turn {
 		return out, about, nil
 	}
-	t, err := q.TurnOfRun(ctx, ref.Run)
+	t, err := q.Turns().TurnOfRun(ctx, ref.Run)
 	if err != nil {
 		return nil, about, err
 	}
 	out.MessageID, out.Turn = t.MessageID, t.Number
-	record, err := q.Record(ctx, ref.Run)
+	record, err := q.Offloads().Record(ctx, ref.Run)
 	if err != nil {
 		return nil, about, err
 	}
 	out.Record = record.Run
 	if t.ReplySeq >= 0 && r.Status == run.Ended {
-		out.Reply, err = q.MessageText(ctx, t.Conversation, t.ReplySeq)
+		out.Reply, err = q.ConversationViews().MessageText(ctx, t.Conversation, t.ReplySeq)
 	}
 	return out, about, err
 }

@@ -124,7 +124,7 @@ func (away) Ended(context.Context, string) error { return nil }
 func TestAShorterThreadIsReportedOnceItsRunHasEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	s := &offload.Service{Ports: offload.Ports{Store: b.Offload(), Starter: away{}}}
+	s := &offload.Service{Ports: offload.Ports{Store: b.Store.Store, Starter: away{}}}
 	var said []transcript.Message
 	for range 12 {
 		said = append(said, transcript.Message{Role: transcript.User, Content: strings.Repeat("a long story ", 400)},

@@ -81,10 +81,10 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{t: t, Store: pgtest.Open(t)}
-	b.distill = &distill.Service{Ports: distill.Ports{Store: b.Distill()}}
-	b.agents = &agentrun.Service{Ports: agentrun.Ports{Store: b.AgentRuns(), Memory: nothing{}, Tools: nothing{}}}
-	b.runs = &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Runs(), Distill: b.distill}}
-	b.threads = &inspect.Conversations{ConversationPorts: inspect.ConversationPorts{Store: b.Threads(),
+	b.distill = &distill.Service{Ports: distill.Ports{Store: b.Store.Store}}
+	b.agents = &agentrun.Service{Ports: agentrun.Ports{Store: b.Store.Store, Memory: nothing{}, Tools: nothing{}}}
+	b.runs = &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Store.Store, Distill: b.distill}}
+	b.threads = &inspect.Conversations{ConversationPorts: inspect.ConversationPorts{Store: b.Store.Store,
 		Closer: b.Inbox()}}
 	b.workspaces = &inspect.Workspaces{WorkspacePorts: inspect.WorkspacePorts{Store: b.Workspaces(),
 		Check: memoryagent.NewRegistry().Check}}

@@ -10,11 +10,12 @@ import (
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/store"
 )
 
 // WorkspacePorts are the dependencies of Workspaces.
 type WorkspacePorts struct {
-	Store WorkspaceStore
+	Store store.Workspaces
 	// Check rejects memory settings that this installation does not support.
 	Check func(settings.LongTerm) error
 }

@@ -131,7 +131,7 @@ func (b *bundle) remembers(about memory.Type, target string, contents ...string)
 	for i, c := range contents {
 		in = append(in, longterm.NewMemory{Index: i, Content: c})
 	}
-	s := &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder, Space: space}}
+	s := &longterm.Service{Ports: longterm.Ports{Store: b.Store.Store, Embedder: embedder, Space: space}}
 	_, err = s.AddMemories(b.t.Context(), who, in)
 	testkit.Must(b.t, err)
 }

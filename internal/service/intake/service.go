@@ -18,32 +18,8 @@ import (
 	"cairn/internal/domain/transcript"
 	format "cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/distill"
+	"cairn/internal/store"
 )
-
-// Store stores imports. Each method is one transaction.
-type Store interface {
-	// PutImports stores files and a task that stores their conversations after a time, and returns their IDs. A file
-	// that the workspace has already keeps its ID.
-	PutImports(
-		ctx context.Context,
-		ws int64,
-		files []conversation.NewImport,
-		after time.Duration,
-	) (ids []int64, made []bool, err error)
-	// Import returns an import, or NotFound.
-	Import(ctx context.Context, ws, id int64) (conversation.StoredImport, error)
-	// Place stores a conversation of a file, or what its session has in addition to an earlier version, and returns
-	// where it is. Ok is false if the file was erased.
-	Place(ctx context.Context, ws, id int64, c transcript.Conversation) (at conversation.ImportPlace, ok bool,
-		err error)
-	// PutConversation stores conversation number n of the latest reading. Last also removes the task. Ok is false if
-	// another process has stored it, or the file was erased.
-	PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (ok bool, err error)
-	// Reparse lets the conversations be stored again, from a new reading.
-	Reparse(ctx context.Context, ws, id int64, report transcript.ImportReport, after time.Duration) error
-	// Page returns up to max imports before an ID, the latest first. ID 0 stands for all.
-	Page(ctx context.Context, ws, id, before int64, max int) ([]conversation.Import, error)
-}
 
 // Distills accepts conversations to distill.
 type Distills interface {
@@ -52,7 +28,7 @@ type Distills interface {
 
 // Ports are what a Service needs.
 type Ports struct {
-	Store       Store
+	Store       store.Imports
 	Distills    Distills
 	DistillSpec func() distill.Spec
 }

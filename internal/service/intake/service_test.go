@@ -16,6 +16,7 @@ import (
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/intake"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -30,7 +31,7 @@ func (d *distills) Accept(_ context.Context, r distill.Request) (run.Run, bool, 
 	return run.Run{}, true, nil
 }
 
-func open(t *testing.T, store intake.Store) (*intake.Service, *distills) {
+func open(t *testing.T, store store.Imports) (*intake.Service, *distills) {
 	t.Helper()
 	d := &distills{}
 	s, err := intake.New(
@@ -76,7 +77,7 @@ func TestAnImportKeepsAllDetailsAndStoresNothingTwice(t *testing.T) {
 	}
 	var got transcript.Conversation
 	id := int64(db.Number(`select id from conversations`))
-	err = db.Store.Distill().Within(t.Context(), db.A.ID, func(ctx context.Context, tx distill.Tx) (err error) {
+	err = db.Store.InWorkspaceByKeys(t.Context(), db.A.ID, func(ctx context.Context, tx store.Tx) (err error) {
 		got, err = tx.Transcripts().Conversation(ctx, id, 0, 100)
 		return err
 	})
@@ -102,7 +103,7 @@ const threeTalks = `{"messages":[{"role":"user","content":"one"}]}
 
 // interrupted fails before a conversation, once.
 type interrupted struct {
-	intake.Store
+	store.Imports
 	before int
 }
 

@@ -14,23 +14,12 @@ import (
 	"cairn/internal/domain/ports"
 	format "cairn/internal/domain/transcript/intake"
 	"cairn/internal/domain/transcript/otlp"
+	"cairn/internal/store"
 )
-
-// TraceStore stores received spans. Each method is one transaction.
-type TraceStore interface {
-	// PutSpans stores spans in their order, and a task that imports their conversations after a time without further
-	// spans, or at once if their trace is in ended. It returns the number of spans that were not received before.
-	PutSpans(ctx context.Context, ws int64, spans []otlp.Span, ended [][]byte, idle time.Duration) (int, error)
-	// OpenSpans returns the first spans of a conversation that are not imported, up to max bytes but at least one.
-	OpenSpans(ctx context.Context, ws int64, session []byte, max int64) ([]conversation.OpenSpan, error)
-	// ImportSpans stores a file made from spans, and removes their content. Without a file, it only removes the
-	// content. The task stays if other spans have arrived. Another process may have done it.
-	ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64, file *conversation.NewImport) error
-}
 
 // TracePorts are what Traces needs.
 type TracePorts struct {
-	Store TraceStore
+	Store store.Traces
 	Idle  time.Duration // without spans, after which a conversation is imported
 	Log   *slog.Logger
 }

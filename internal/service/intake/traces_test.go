@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/transcript/otlp"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/intake"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -47,7 +48,7 @@ func exported(t *testing.T, number int, ended bool, conversation string, request
 	return otlp.Collect(r)
 }
 
-func openTraces(t *testing.T, store intake.TraceStore) *intake.Traces {
+func openTraces(t *testing.T, store store.Traces) *intake.Traces {
 	t.Helper()
 	traces, err := intake.NewTraces(intake.TracePorts{Store: store, Idle: 10 * time.Minute,
 		Log: slog.New(slog.DiscardHandler)})
@@ -125,7 +126,7 @@ func TestAConversationIsImportedWhenItsSpansHaveEnded(t *testing.T) {
 
 // meanwhile runs a function before spans are marked as imported.
 type meanwhile struct {
-	intake.TraceStore
+	store.Traces
 	run func() error
 }
 

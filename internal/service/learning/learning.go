@@ -27,18 +27,8 @@ import (
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/store"
 )
-
-// Store opens the transactions of each service.
-type Store interface {
-	Banks() bank.Store
-	Builds() build.Store
-	Cases() cases.Store
-	Trainings() training.Store
-	Rounds() evolution.Store
-	Updates() adaptation.Store
-	Probes() probe.Store
-}
 
 // Memories writes and searches long-term memories.
 type Memories interface {
@@ -49,7 +39,7 @@ type Memories interface {
 // Ports are the dependencies of the services.
 type Ports struct {
 	runspec.Extensions
-	Store      Store
+	Store      *store.Store
 	Memories   Memories
 	Asker      runspec.Asker
 	Embedder   bank.Embedder
@@ -87,26 +77,26 @@ func New(p Ports) (*Service, error) {
 	}
 	encoder := bank.Encoder{Embedder: p.Embedder}
 	var err error
-	s.Banks, err = bank.New(bank.Ports{Store: p.Store.Banks(), Encoder: encoder, Controller: p.Controller})
+	s.Banks, err = bank.New(bank.Ports{Store: p.Store, Encoder: encoder, Controller: p.Controller})
 	if err != nil {
 		return nil, err
 	}
-	if s.Cases, err = cases.New(cases.Ports{Store: p.Store.Cases(), Banks: s.Banks}); err != nil {
+	if s.Cases, err = cases.New(cases.Ports{Store: p.Store, Banks: s.Banks}); err != nil {
 		return nil, err
 	}
-	s.Updates, err = adaptation.New(adaptation.Ports{Store: p.Store.Updates(), Banks: s.Banks, Controller: p.Controller,
+	s.Updates, err = adaptation.New(adaptation.Ports{Store: p.Store, Banks: s.Banks, Controller: p.Controller,
 		Player:  episode.Player{Encoder: encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge},
 		Starter: p.Starter})
 	if err != nil {
 		return nil, err
 	}
-	s.Probes, err = probe.New(probe.Ports{Store: p.Store.Probes(), Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
+	s.Probes, err = probe.New(probe.Ports{Store: p.Store, Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
 		Memories: p.Memories, Log: p.Log})
 	if err != nil {
 		return nil, err
 	}
 	s.Builds, err = build.New(build.Ports{
-		Store:    p.Store.Builds(),
+		Store:    p.Store,
 		Banks:    s.Banks,
 		Encoder:  encoder,
 		Asker:    p.Asker,
@@ -121,14 +111,14 @@ func New(p Ports) (*Service, error) {
 		return nil, err
 	}
 	s.Trainings, err = training.New(
-		training.Ports{Extensions: p.Extensions, Store: p.Store.Trainings(), Banks: s.Banks, Encoder: encoder,
+		training.Ports{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
 			Asker: p.Asker, Controller: p.Controller, Starter: p.Starter, Log: p.Log},
 	)
 	if err != nil {
 		return nil, err
 	}
 	s.Rounds, err = evolution.New(
-		evolution.Ports{Extensions: p.Extensions, Store: p.Store.Rounds(), Banks: s.Banks, Encoder: encoder,
+		evolution.Ports{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
 			Asker: p.Asker, Starter: p.Starter, Log: p.Log, Space: p.Space},
 	)
 	return s, err

@@ -14,9 +14,9 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -92,7 +92,7 @@ func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = l.Builds.BuildSpan(ctx, r.Ref, 0)
 	testkit.Must(t, err)
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		made, err := tx.Decisions().Decisions(ctx, r.Ref.Run)
 		if err != nil || len(made) != 1 || len(made[0].Choice.Chosen) != 2 ||
 			made[0].Choice.Policy != head.Policy.Hash() ||

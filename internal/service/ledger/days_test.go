@@ -136,7 +136,7 @@ func TestTheSumsOfADayEqualTheLedger(t *testing.T) {
 	}
 	wait.Wait()
 	for range 2 { // the second look finds nothing
-		_, err := b.store.Leftovers().ExpireCalls(t.Context(), 0)
+		_, err := b.store.Outbox().ExpireCalls(t.Context(), 0)
 		testkit.Must(t, err)
 	}
 	for _, line := range b.differ() {

@@ -10,11 +10,12 @@ import (
 	"cairn/internal/domain/modelcall"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // away is a store whose database does not answer the first calls of EndCall.
 type away struct {
-	ledger.Store
+	*store.Store
 	left int
 }
 

@@ -23,17 +23,8 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/store"
 )
-
-// Store accesses the rows of the ledger. Each method is one transaction. Leases use the database clock.
-type Store interface {
-	BeginCall(ctx context.Context, w modelcall.Request) (modelcall.Admission, error)
-	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
-	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest, sha [sha256.Size]byte) error
-	// EndCall stores a reply and returns the first stored one.
-	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
-	FailCall(ctx context.Context, k run.CallKey, h run.Holder, f modelcall.Failed) error
-}
 
 // Delays between the attempts at a call whose endpoint does not state one. They double.
 const (
@@ -60,7 +51,7 @@ func (e *BusyError) Error() string {
 
 // Ports are the dependencies of the ledger.
 type Ports struct {
-	Store  Store
+	Store  *store.Store
 	Model  llm.Model
 	Prices llm.Prices
 	Cap    settings.Spend // of all workspaces in a UTC day; 0 and settings.Unlimited are no limit
@@ -68,13 +59,7 @@ type Ports struct {
 	// how long to retry storing a reply while the database is unavailable; 0 disables retries
 	StoreRetryFor time.Duration
 	Log           *slog.Logger // logs rejected requests; may be nil
-	Files         Files        // reads the files that requests name; nil if they name none
-}
-
-// Files reads the images and recordings of a workspace.
-type Files interface {
-	// AttachmentContent returns the content with a SHA-256 in hexadecimal digits, or NotFound.
-	AttachmentContent(ctx context.Context, ws int64, sha256 string) ([]byte, error)
+	Files         *store.Store // reads the files that requests name; nil if they name none
 }
 
 // Ledger makes calls to one model endpoint.
@@ -120,13 +105,6 @@ func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (modelcal
 		SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel, Cap: l.Cap}
 	request.Micros, _ = l.Prices.Cost(prepared.Model, most)
 	return request, nil
-}
-
-// Repository accesses the ledger in a transaction of the caller.
-type Repository interface {
-	AdmitCall(ctx context.Context, w modelcall.Request) (modelcall.Admission, error)
-	// StoreReply returns ErrReplyExists, and so fails the transaction, if another reply is stored.
-	StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 }
 
 // StoreReply stores a reply together with the caller's own data, in one transaction, and returns

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // decision is whether a permitted write needs approval, and why.
@@ -72,8 +73,8 @@ func notManaged(h skill.Head) error {
 
 var unwatchedOrigins = []string{string(agent.OriginNudge), string(agent.OriginReflection), string(agent.OriginDesigner)}
 
-func withinRates(ctx context.Context, tx Tx, a agent.Actor, s Settings) error {
-	n, err := tx.Uses().RecentWrites(ctx, skill.ToolOrigins, unwatchedOrigins)
+func withinRates(ctx context.Context, tx store.Tx, a agent.Actor, s Settings) error {
+	n, err := tx.SkillUses().RecentWrites(ctx, skill.ToolOrigins, unwatchedOrigins)
 	if err != nil {
 		return err
 	}

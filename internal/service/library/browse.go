@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // BrowseArgs are the arguments of Browse.
@@ -44,7 +45,7 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 		statuses = append(statuses, skill.Archived)
 	}
 	var counts []skill.CategoryCount
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		counts, err = tx.Skills().Categories(ctx, statuses)
 		return err
 	})
@@ -123,7 +124,7 @@ func (l *Library) Listed(ctx context.Context, ws int64, heads []skill.Head) {
 	for i, h := range heads {
 		ids[i] = h.ID
 	}
-	_ = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.States().Listed(ctx, ids) })
+	_ = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error { return tx.Skills().Listed(ctx, ids) })
 }
 
 // shown returns the description if it is safe to show. Otherwise it quarantines the skill and
@@ -134,8 +135,8 @@ func (l *Library) shown(ctx context.Context, ws int64, h skill.Head) string {
 		return text
 	}
 	var v skill.Version
-	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
-		v, err = tx.Versions().Version(ctx, h.ID, h.Version)
+	err := l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
+		v, err = tx.Skills().Version(ctx, h.ID, h.Version)
 		return err
 	})
 	if err != nil {

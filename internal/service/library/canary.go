@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // A canary is a pending update that some conversations see before it takes effect. It waits in the
@@ -16,11 +17,11 @@ import (
 // does so first. After review.CanaryPeriod it only waits.
 
 // canaryFor returns the canary of a skill and its change if the actor's conversation sees it, else 0.
-func canaryFor(ctx context.Context, tx Tx, a agent.Actor, id int64) (v skill.Version, change int64, err error) {
+func canaryFor(ctx context.Context, tx store.Tx, a agent.Actor, id int64) (v skill.Version, change int64, err error) {
 	if a.Conversation == 0 || a.Origin.Autonomous() {
 		return v, 0, nil
 	}
-	c, found, err := tx.Pending().Canary(ctx, id)
+	c, found, err := tx.PendingSkills().Canary(ctx, id)
 	if err != nil || !found || !review.ShownIn(a.Conversation, c.ID) {
 		return v, 0, err
 	}
@@ -28,13 +29,13 @@ func canaryFor(ctx context.Context, tx Tx, a agent.Actor, id int64) (v skill.Ver
 }
 
 // decideCanary promotes, rejects or stops the canary of a skill if the outcomes decide, and says so.
-func (l *Library) decideCanary(ctx context.Context, tx Tx, head skill.Head) (_ skill.Head, decision string,
+func (l *Library) decideCanary(ctx context.Context, tx store.Tx, head skill.Head) (_ skill.Head, decision string,
 	err error) {
-	c, found, err := tx.Pending().Canary(ctx, head.ID)
+	c, found, err := tx.PendingSkills().Canary(ctx, head.ID)
 	if err != nil || !found {
 		return head, "", err
 	}
-	trials, err := tx.Pending().CanaryTrials(ctx, c, maxUses)
+	trials, err := tx.PendingSkills().CanaryTrials(ctx, c, maxUses)
 	if err != nil {
 		return head, "", err
 	}
@@ -50,9 +51,9 @@ func (l *Library) decideCanary(ctx context.Context, tx Tx, head skill.Head) (_ s
 		head, err = l.promote(ctx, tx, head, c)
 	case review.Rejected:
 		act = audit.ChangeReject
-		err = tx.Pending().Decide(ctx, c.ID, "rejected")
+		err = tx.PendingSkills().Decide(ctx, c.ID, "rejected")
 	default:
-		err = tx.Pending().EndCanary(ctx, c.ID)
+		err = tx.PendingSkills().EndCanary(ctx, c.ID)
 	}
 	if err != nil {
 		return head, "", err
@@ -61,15 +62,15 @@ func (l *Library) decideCanary(ctx context.Context, tx Tx, head skill.Head) (_ s
 }
 
 // promote puts a canary in force.
-func (l *Library) promote(ctx context.Context, tx Tx, head skill.Head, c skill.Pending) (skill.Head, error) {
+func (l *Library) promote(ctx context.Context, tx store.Tx, head skill.Head, c skill.Pending) (skill.Head, error) {
 	head, err := l.advance(ctx, tx, head, c.Version)
 	if err != nil {
 		return head, err
 	}
-	if err := tx.Pending().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
+	if err := tx.PendingSkills().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
 		return head, err
 	}
-	return head, tx.Pending().Decide(ctx, c.ID, "approved")
+	return head, tx.PendingSkills().Decide(ctx, c.ID, "approved")
 }
 
 // CanaryState is how a canary does.
@@ -82,11 +83,11 @@ type CanaryState struct {
 }
 
 // stateOf returns how a pending change does as a canary, nil if it is none.
-func stateOf(ctx context.Context, tx Tx, c skill.Pending) (*CanaryState, error) {
+func stateOf(ctx context.Context, tx store.Tx, c skill.Pending) (*CanaryState, error) {
 	if !c.Canary {
 		return nil, nil
 	}
-	trials, err := tx.Pending().CanaryTrials(ctx, c, maxUses)
+	trials, err := tx.PendingSkills().CanaryTrials(ctx, c, maxUses)
 	if err != nil {
 		return nil, err
 	}

@@ -13,20 +13,21 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // canary proposes an update of version 1 of the skill deploy-web, with "Make" instead of "Build", as a canary.
 func (b *bundle) canary(id int64) (change int64) {
 	b.t.Helper()
-	testkit.Must(b.t, b.Store.WithLibrary(b.t.Context(), b.ws.ID, func(ctx context.Context, tx library.Tx) error {
-		v, err := tx.Versions().Version(ctx, id, 1)
+	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(ctx context.Context, tx store.Tx) error {
+		v, err := tx.Skills().Version(ctx, id, 1)
 		if err != nil {
 			return err
 		}
 		v.Body, v.Op, v.Number = strings.Replace(v.Body, "Build", "Make", 1), skill.OpUpdate, 0
 		v.ContentSHA = skill.ContentHash(v.Document(), v.Files)
-		change, err = tx.Pending().PutPending(ctx, skill.Pending{Skill: id, Base: 1, Version: v, Canary: true,
+		change, err = tx.PendingSkills().PutPending(ctx, skill.Pending{Skill: id, Base: 1, Version: v, Canary: true,
 			Reason: "canary", Origin: string(agent.OriginDistill)})
 		return err
 	}))

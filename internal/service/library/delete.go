@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // DeleteArgs are the arguments of Delete.
@@ -40,8 +41,8 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 			"absorbed_into is missing: autonomous runs can only archive skills that another skill has absorbed",
 			"move the useful content to another skill, then name that skill in absorbed_into")
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
 		return once(ctx, tx, a.Op, in, &out, func() (DeleteResult, error) { return l.remove(ctx, tx, a, s, in) })
@@ -49,7 +50,7 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 	return out, err
 }
 
-func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, in DeleteArgs) (out DeleteResult,
+func (l *Library) remove(ctx context.Context, tx store.Tx, a agent.Actor, s Settings, in DeleteArgs) (out DeleteResult,
 	err error) {
 	f, err := readFacts(ctx, tx, a, in.Name)
 	if err != nil {
@@ -86,7 +87,7 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		if a.Origin.Autonomous() {
 			op = OpArchive
 		}
-		out.PendingID, err = tx.Pending().PutPending(ctx,
+		out.PendingID, err = tx.PendingSkills().PutPending(ctx,
 			skill.Pending{Skill: f.head.ID, Base: f.head.Version, Version: f.current, Op: op, Gist: op + " " +
 				f.head.Name,
 				Reason: in.Reason, Origin: string(a.Origin), AbsorbedInto: into})
@@ -96,7 +97,7 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 	default:
 		out.Action = Removed
 		var until time.Time
-		if until, err = tx.Deleted().DeleteSkill(ctx, f.head.ID, into, s.undo()); s.UndoDays > 0 {
+		if until, err = tx.DeletedSkills().DeleteSkill(ctx, f.head.ID, into, s.undo()); s.UndoDays > 0 {
 			out.UndoUntil = &until
 		}
 		if err == nil && a.Origin == agent.OriginUser {
@@ -108,8 +109,8 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 
 // stillNamed returns a warning for each scheduled task whose prompt names the skill. Prompts are
 // written by users and are not changed automatically.
-func stillNamed(ctx context.Context, tx Tx, name, into string) (warnings []string, err error) {
-	tasks, err := tx.Uses().TasksNaming(ctx, name)
+func stillNamed(ctx context.Context, tx store.Tx, name, into string) (warnings []string, err error) {
+	tasks, err := tx.SkillUses().TasksNaming(ctx, name)
 	for _, task := range tasks {
 		w := fmt.Sprintf("the prompt of the scheduled task %q names %s: change it", task, name)
 		if into != "" {
@@ -121,17 +122,17 @@ func stillNamed(ctx context.Context, tx Tx, name, into string) (warnings []strin
 }
 
 // shelve archives a skill that another one has absorbed.
-func shelve(ctx context.Context, tx Tx, head skill.Head, into int64) (skill.Head, error) {
-	if err := tx.Deleted().SetAbsorbed(ctx, head.ID, into); err != nil || head.Status == skill.Archived {
+func shelve(ctx context.Context, tx store.Tx, head skill.Head, into int64) (skill.Head, error) {
+	if err := tx.DeletedSkills().SetAbsorbed(ctx, head.ID, into); err != nil || head.Status == skill.Archived {
 		return head, err
 	}
 	was := head.Status
 	head.Status = skill.Archived
-	return head, tx.States().SetStatus(ctx, head.ID, was, skill.Archived)
+	return head, tx.Skills().SetStatus(ctx, head.ID, was, skill.Archived)
 }
 
 // absorber returns the ID of the skill that absorbs of, 0 if none is named.
-func absorber(ctx context.Context, tx Tx, of skill.Head, name string) (int64, error) {
+func absorber(ctx context.Context, tx store.Tx, of skill.Head, name string) (int64, error) {
 	if name == "" {
 		return 0, nil
 	}
@@ -163,11 +164,11 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 		return head, fault.New(fault.NotFound, "this workspace does not keep deleted skills",
 			"keep skills deleted in the future with `cairn settings set limits.undo_days=7`")
 	}
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
-		gone, err := tx.Deleted().Deleted(ctx, id, skill.Canonical(name), s.undo())
+		gone, err := tx.DeletedSkills().Deleted(ctx, id, skill.Canonical(name), s.undo())
 		if err != nil {
 			return err
 		}
@@ -177,7 +178,7 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 		} else if fault.CodeOf(err) != fault.NotFound {
 			return err
 		}
-		if err := tx.Deleted().Undelete(ctx, gone.ID, gone.Status); err != nil {
+		if err := tx.DeletedSkills().Undelete(ctx, gone.ID, gone.Status); err != nil {
 			return err
 		}
 		if err := record(ctx, tx, audit.SkillRestore, gone.ID, ""); err != nil {

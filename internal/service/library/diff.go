@@ -10,13 +10,14 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // Diff returns the changes between two versions of a skill as a unified diff of SKILL.md and every
 // file. If to is 0, it is the head. If from is 0, it is the base version of to.
 func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string, error) {
 	var a, b skill.Version
-	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err := l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := tx.Skills().SkillHead(ctx, id)
 		if err != nil {
 			return err
@@ -24,7 +25,7 @@ func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string,
 		if to == 0 {
 			to = head.Version
 		}
-		if b, err = tx.Versions().Version(ctx, id, to); err != nil {
+		if b, err = tx.Skills().Version(ctx, id, to); err != nil {
 			return err
 		}
 		if from == 0 {
@@ -33,7 +34,7 @@ func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string,
 		if from == 0 { // first version: everything is new
 			return nil
 		}
-		a, err = tx.Versions().Version(ctx, id, from)
+		a, err = tx.Skills().Version(ctx, id, from)
 		return err
 	})
 	if err != nil {

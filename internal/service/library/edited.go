@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // EditedText is the text that a person wrote in place of a proposed one.
@@ -69,7 +70,7 @@ func riskOfEdited(v skill.Version) []string {
 func (l *Library) ApproveEdited(ctx context.Context, ws, id int64, text EditedText, d approval.Decision) (skill.Head,
 	error) {
 	return l.approveEdited(ctx, ws, text, d,
-		func(ctx context.Context, tx Tx) (Proposal, error) {
+		func(ctx context.Context, tx store.Tx) (Proposal, error) {
 			head, err := tx.Skills().SkillHead(ctx, id)
 			if err != nil {
 				return Proposal{}, err
@@ -79,7 +80,7 @@ func (l *Library) ApproveEdited(ctx context.Context, ws, id int64, text EditedTe
 			}
 			return newSkill(ctx, tx, head)
 		},
-		func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
+		func(ctx context.Context, tx store.Tx, head skill.Head) (skill.Head, error) {
 			return l.move(ctx, tx, head, act{audit.SkillApprove, ", edited" + d.Note()}, skill.Active, waiting...)
 		})
 }
@@ -88,29 +89,29 @@ func (l *Library) ApproveEdited(ctx context.Context, ws, id int64, text EditedTe
 func (l *Library) ApproveChangeEdited(ctx context.Context, ws, pending int64, text EditedText,
 	d approval.Decision) (skill.Head, error) {
 	return l.approveEdited(ctx, ws, text, d,
-		func(ctx context.Context, tx Tx) (Proposal, error) {
-			c, err := tx.Pending().Pending(ctx, pending)
+		func(ctx context.Context, tx store.Tx) (Proposal, error) {
+			c, err := tx.PendingSkills().Pending(ctx, pending)
 			if err != nil {
 				return Proposal{}, err
 			}
 			return change(ctx, tx, c)
 		},
-		func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
+		func(ctx context.Context, tx store.Tx, head skill.Head) (skill.Head, error) {
 			err := tx.Operations().Record(ctx, audit.ChangeApprove,
 				fmt.Sprintf("change %d, edited%s", pending, d.Note()))
 			if err != nil {
 				return head, err
 			}
-			return head, tx.Pending().Decide(ctx, pending, "approved")
+			return head, tx.PendingSkills().Decide(ctx, pending, "approved")
 		})
 }
 
 // approveEdited uploads the package of an edited proposal, and commits it if the proposal is still the same.
 func (l *Library) approveEdited(ctx context.Context, ws int64, text EditedText, d approval.Decision,
-	read func(context.Context, Tx) (Proposal, error),
-	finish func(context.Context, Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
+	read func(context.Context, store.Tx) (Proposal, error),
+	finish func(context.Context, store.Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
 	var p Proposal
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		p, err = read(ctx, tx)
 		return err
 	})
@@ -127,8 +128,8 @@ func (l *Library) approveEdited(ctx context.Context, ws int64, text EditedText, 
 	if err := l.pack(ctx, ws, &v, v.PackageKey); err != nil {
 		return head, err
 	}
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
 		now, err := read(ctx, tx)

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // ImportResult is the result of an import.
@@ -50,8 +51,8 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 	}
 	text := v.SearchText()
 	vector := l.embed(ctx, ws, text)
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
 		head, err := tx.Skills().SkillNamed(ctx, v.Name)
@@ -67,7 +68,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 			if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 				return err
 			}
-			id, err := tx.Versions().CreateSkill(ctx, v, status,
+			id, err := tx.Skills().CreateSkill(ctx, v, status,
 				index.NewDoc(index.KindSkill, 0, string(status), text), vector.Values, vector.Space)
 			if err != nil {
 				return err
@@ -107,12 +108,12 @@ func riskOf(u skill.UnpackedPackage) []string {
 }
 
 // importInto adds an upload to an existing skill, as a version or a pending change.
-func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trust *approval.Override,
+func (l *Library) importInto(ctx context.Context, tx store.Tx, id int64, v skill.Version, trust *approval.Override,
 	out *ImportResult) (err error) {
 	if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 		return err
 	}
-	current, err := tx.Versions().Version(ctx, id, out.Head.Version)
+	current, err := tx.Skills().Version(ctx, id, out.Head.Version)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 		return err
 	}
-	out.Pending, err = tx.Pending().PutPending(ctx,
+	out.Pending, err = tx.PendingSkills().PutPending(ctx,
 		skill.Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin,
 			Gist: l.gist(current, v)})
 	return err
@@ -145,10 +146,10 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 // upload records the package as pending, then stores its bytes and a separate SKILL.md. Packages
 // that are never committed are collected.
 func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
-	record := func(ctx context.Context, tx Tx) error {
+	record := func(ctx context.Context, tx store.Tx) error {
 		return tx.Packages().TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive))
 	}
-	if err := l.Store.WithLibrary(ctx, ws, record); err != nil {
+	if err := l.Store.InWorkspace(ctx, ws, record); err != nil {
 		return err
 	}
 	mdKey := path.Join(path.Dir(v.PackageKey), "SKILL.md")
@@ -158,7 +159,7 @@ func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive
 	if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
 		return fmt.Errorf("store the package: %w", err)
 	}
-	err := l.Store.WithLibrary(ctx, ws, record)
+	err := l.Store.InWorkspace(ctx, ws, record)
 	if code := fault.CodeOf(err); code != fault.Erasing && code != fault.NotFound {
 		return err
 	}

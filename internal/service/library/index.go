@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // Limits of the index, which is part of every prompt.
@@ -34,7 +35,7 @@ func (x Index) Text() string { return strings.Join(x.Lines, "\n") }
 // recently used ones.
 func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
 	var offered []skill.IndexEntry
-	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+	err := l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
 		offered, err = tx.Skills().Offered(ctx)
 		return err
 	})

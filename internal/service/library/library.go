@@ -19,12 +19,8 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	WithLibrary(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
 
 // Embedder returns vectors for texts.
 type Embedder interface {
@@ -41,7 +37,7 @@ type Blobs interface {
 
 // Ports are the dependencies of the library.
 type Ports struct {
-	Store     Store
+	Store     *store.Store
 	Embedder  Embedder
 	Space     int16
 	Spaces    search.Spaces // nil if Embedder and Space serve all workspaces
@@ -79,7 +75,7 @@ const (
 )
 
 // Head finds a skill by ID or, if id is 0, by name.
-func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error) {
+func Head(ctx context.Context, tx store.Tx, id int64, name string) (skill.Head, error) {
 	if id != 0 {
 		return tx.Skills().SkillHead(ctx, id)
 	}
@@ -93,7 +89,7 @@ func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error)
 // Find returns a skill by its ID or name with one of its versions; 0 means the active one.
 func (l *Library) Find(ctx context.Context, ws int64, ref string, number int) (head skill.Head, v skill.Version,
 	err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		id, _ := strconv.ParseInt(ref, 10, 64) // not a number: a name
 		if head, err = Head(ctx, tx, id, ref); err != nil {
 			return err
@@ -101,7 +97,7 @@ func (l *Library) Find(ctx context.Context, ws int64, ref string, number int) (h
 		if number == 0 {
 			number = head.Version
 		}
-		v, err = tx.Versions().Version(ctx, head.ID, number)
+		v, err = tx.Skills().Version(ctx, head.ID, number)
 		return err
 	})
 	return head, v, err
@@ -109,11 +105,11 @@ func (l *Library) Find(ctx context.Context, ws int64, ref string, number int) (h
 
 // History returns the versions of a skill, latest first.
 func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []skill.VersionInfo, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.Skills().SkillHead(ctx, id); err != nil {
 			return err
 		}
-		out, err = tx.Versions().Versions(ctx, id, max)
+		out, err = tx.Skills().Versions(ctx, id, max)
 		return err
 	})
 	return out, err

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 const (
@@ -54,7 +55,7 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 	if listing.After, err = placeOf(f.Cursor); err != nil {
 		return out, err
 	}
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out.Skills, err = tx.Skills().Skills(ctx, listing)
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -89,13 +90,13 @@ func TestPatchesWithoutAVersionAreAllApplied(t *testing.T) {
 
 // broken loses the answer of the first transaction that committed a version.
 type broken struct {
-	library.Store
+	*store.Store
 	lost *atomic.Bool
 }
 
-func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, library.Tx) error) error {
+func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
 	wrote := false
-	err := s.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
+	err := s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		return fn(ctx, watched{tx, &wrote})
 	})
 	if err == nil && wrote && s.lost.CompareAndSwap(false, true) {
@@ -106,12 +107,12 @@ func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(context.Conte
 
 // watched notes that an operation was begun.
 type watched struct {
-	library.Tx
+	store.Tx
 	wrote *bool
 }
 
 func (w watched) Versions() library.VersionRepository {
-	return watchedVersions{w.Tx.Versions(), w.wrote}
+	return watchedVersions{w.Tx.Skills(), w.wrote}
 }
 
 type watchedVersions struct {

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // Outcomes of uses.
@@ -36,7 +37,7 @@ type UseEffect struct {
 // RecordUse counts a use of a skill, once per use ID. An outcome may withdraw the version in force, or
 // decide about a canary.
 func (l *Library) RecordUse(ctx context.Context, ws int64, u skill.Use) error {
-	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	return l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		_, err := l.use(ctx, tx, u)
 		return err
 	})
@@ -49,11 +50,11 @@ const maxUses = 1000
 // skills that its turns have used pass or fail with it, and failing versions are withdrawn, in the same transaction.
 func (l *Library) State(ctx context.Context, ws int64, conversation string, s transcript.Statement) (out []UseEffect,
 	err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
-		uses, now, err := tx.Uses().PutStatement(ctx, conversation, s, maxUses)
+		uses, now, err := tx.SkillUses().PutStatement(ctx, conversation, s, maxUses)
 		if err != nil {
 			return err
 		}
@@ -69,8 +70,8 @@ func (l *Library) State(ctx context.Context, ws int64, conversation string, s tr
 
 // Vote records a person's opinion of the version in force: Pass, Fail, or "" for none any more.
 func (l *Library) Vote(ctx context.Context, ws, id int64, voter, opinion string) (out UseEffect, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
 		head, err := tx.Skills().SkillHead(ctx, id)
@@ -87,11 +88,11 @@ func (l *Library) Vote(ctx context.Context, ws, id int64, voter, opinion string)
 // JudgeTurn records whether the reply of a turn was good. The skills that the turn has used pass or
 // fail with it.
 func (l *Library) JudgeTurn(ctx context.Context, ws int64, run, outcome string) error {
-	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	return l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
-		uses, err := tx.Uses().UsesOfRun(ctx, run, maxUses)
+		uses, err := tx.SkillUses().UsesOfRun(ctx, run, maxUses)
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (l *Library) JudgeTurn(ctx context.Context, ws int64, run, outcome string) 
 	})
 }
 
-func (l *Library) decideAll(ctx context.Context, tx Tx, uses []skill.Use, outcome string) ([]UseEffect, error) {
+func (l *Library) decideAll(ctx context.Context, tx store.Tx, uses []skill.Use, outcome string) ([]UseEffect, error) {
 	out := []UseEffect{}
 	for _, u := range uses {
 		u.Outcome = outcome
@@ -114,11 +115,11 @@ func (l *Library) decideAll(ctx context.Context, tx Tx, uses []skill.Use, outcom
 }
 
 // decide sets the outcome of a use, or removes it.
-func (l *Library) decide(ctx context.Context, tx Tx, u skill.Use) (UseEffect, error) {
+func (l *Library) decide(ctx context.Context, tx store.Tx, u skill.Use) (UseEffect, error) {
 	if u.Outcome != "" {
 		return l.use(ctx, tx, u)
 	}
-	if err := tx.States().DecideUse(ctx, u); err != nil {
+	if err := tx.Skills().DecideUse(ctx, u); err != nil {
 		return UseEffect{}, err
 	}
 	head, err := tx.Skills().SkillHead(ctx, u.Skill)
@@ -130,13 +131,13 @@ func effectOf(head skill.Head, withdrawn string) UseEffect {
 }
 
 // use records a use. With its outcome, it decides about a canary and withdraws a version that fails too often.
-func (l *Library) use(ctx context.Context, tx Tx, u skill.Use) (out UseEffect, err error) {
+func (l *Library) use(ctx context.Context, tx store.Tx, u skill.Use) (out UseEffect, err error) {
 	if u.Outcome != "" { // before any row is locked, in the order of all changes
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return out, err
 		}
 	}
-	if err := tx.States().Use(ctx, u); err != nil {
+	if err := tx.Skills().Use(ctx, u); err != nil {
 		return out, err
 	}
 	head, err := tx.Skills().SkillHead(ctx, u.Skill)
@@ -159,12 +160,12 @@ func (l *Library) use(ctx context.Context, tx Tx, u skill.Use) (out UseEffect, e
 // withdrawFailing withdraws the version in force if its trials fail: the latest version before it that
 // is proven is restored, and the withdrawn one waits in the inbox. Without such a version, the skill
 // becomes a draft. A pinned skill stays as it is, and a proposal to archive it waits.
-func (l *Library) withdrawFailing(ctx context.Context, tx Tx, head skill.Head) (_ skill.Head, reason string,
+func (l *Library) withdrawFailing(ctx context.Context, tx store.Tx, head skill.Head) (_ skill.Head, reason string,
 	err error) {
 	if head.Status != skill.Active && head.Status != skill.Stale {
 		return head, "", nil
 	}
-	trials, err := tx.Uses().Trials(ctx, head.ID, maxUses)
+	trials, err := tx.SkillUses().Trials(ctx, head.ID, maxUses)
 	if err != nil {
 		return head, "", err
 	}
@@ -174,7 +175,7 @@ func (l *Library) withdrawFailing(ctx context.Context, tx Tx, head skill.Head) (
 	if head.Pinned {
 		return head, "", l.proposeArchive(ctx, tx, head, reason)
 	}
-	failing, err := tx.Versions().Version(ctx, head.ID, head.Version)
+	failing, err := tx.Skills().Version(ctx, head.ID, head.Version)
 	if err != nil {
 		return head, "", err
 	}
@@ -201,7 +202,7 @@ func (l *Library) withdrawFailing(ctx context.Context, tx Tx, head skill.Head) (
 	}
 	failing.Number, failing.Base, failing.Op = head.Version+1, head.Version, skill.OpUpdate
 	failing.Findings = append(failing.Findings, failed(reason))
-	_, err = tx.Pending().
+	_, err = tx.PendingSkills().
 		PutPending(ctx, skill.Pending{Skill: head.ID, Base: head.Version, Version: failing, Op: skill.OpUpdate,
 			Reason: reason, Origin: failing.Origin, Gist: l.gist(next, failing)})
 	return head, reason, err
@@ -214,7 +215,7 @@ func failed(reason string) approval.Finding {
 
 // provenBefore returns the latest version before a failing one that is proven and has other content,
 // or nil.
-func provenBefore(ctx context.Context, tx Tx, failing skill.Version, trials []review.Trial) (*skill.Version, error) {
+func provenBefore(ctx context.Context, tx store.Tx, failing skill.Version, trials []review.Trial) (*skill.Version, error) {
 	seen := map[int]bool{}
 	best := 0
 	for _, t := range trials {
@@ -227,7 +228,7 @@ func provenBefore(ctx context.Context, tx Tx, failing skill.Version, trials []re
 		if !seen[best] || !review.Proven(trials, best) {
 			continue
 		}
-		v, err := tx.Versions().Version(ctx, failing.SkillID, best)
+		v, err := tx.Skills().Version(ctx, failing.SkillID, best)
 		if fault.CodeOf(err) == fault.NotFound { // pruned
 			continue
 		}
@@ -242,8 +243,8 @@ func provenBefore(ctx context.Context, tx Tx, failing skill.Version, trials []re
 }
 
 // proposeArchive proposes to archive a pinned skill, unless a change of it already waits.
-func (l *Library) proposeArchive(ctx context.Context, tx Tx, head skill.Head, reason string) error {
-	waiting, err := tx.Pending().PendingList(ctx, maxUses)
+func (l *Library) proposeArchive(ctx context.Context, tx store.Tx, head skill.Head, reason string) error {
+	waiting, err := tx.PendingSkills().PendingList(ctx, maxUses)
 	if err != nil {
 		return err
 	}
@@ -252,11 +253,11 @@ func (l *Library) proposeArchive(ctx context.Context, tx Tx, head skill.Head, re
 			return nil
 		}
 	}
-	current, err := tx.Versions().Version(ctx, head.ID, head.Version)
+	current, err := tx.Skills().Version(ctx, head.ID, head.Version)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Pending().PutPending(ctx, skill.Pending{Skill: head.ID, Base: head.Version, Version: current,
+	_, err = tx.PendingSkills().PutPending(ctx, skill.Pending{Skill: head.ID, Base: head.Version, Version: current,
 		Op:     OpArchive,
 		Reason: "pinned, and " + reason, Origin: current.Origin, Gist: OpArchive + " " + head.Name})
 	return err

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -58,7 +59,7 @@ func (b *bundle) uses(id int64, outcomes string) (head skill.Head) {
 
 func (b *bundle) head(id int64) (head skill.Head) {
 	b.t.Helper()
-	testkit.Must(b.t, b.Store.WithLibrary(b.t.Context(), b.ws.ID, func(ctx context.Context, tx library.Tx) (err error) {
+	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(ctx context.Context, tx store.Tx) (err error) {
 		head, err = tx.Skills().SkillHead(ctx, id)
 		return err
 	}))

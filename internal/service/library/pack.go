@@ -6,13 +6,14 @@ import (
 	"path"
 
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // Package returns the zip of a version; 0 means the head. If style differs from the stored name
 // style, the zip is built again.
 func (l *Library) Package(ctx context.Context, ws, id int64, number int, style string) (name string, archive []byte,
 	v skill.Version, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := tx.Skills().SkillHead(ctx, id)
 		if err != nil {
 			return err
@@ -20,7 +21,7 @@ func (l *Library) Package(ctx context.Context, ws, id int64, number int, style s
 		if number == 0 {
 			number = head.Version
 		}
-		v, err = tx.Versions().Version(ctx, id, number)
+		v, err = tx.Skills().Version(ctx, id, number)
 		return err
 	})
 	if err != nil {

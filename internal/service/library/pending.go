@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // approveRounds limits how often a change is joined with a head that keeps changing.
@@ -23,11 +24,11 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 	for range approveRounds {
 		var p Proposal
 		over := false
-		err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-			if err := tx.Versions().LockSkills(ctx); err != nil {
+		err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+			if err := tx.Skills().LockSkills(ctx); err != nil {
 				return err
 			}
-			c, err := tx.Pending().Pending(ctx, pending)
+			c, err := tx.PendingSkills().Pending(ctx, pending)
 			if err != nil {
 				return err
 			}
@@ -49,7 +50,7 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 				return err
 			}
 			if joined == nil && !p.Removal() {
-				if err := tx.Pending().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
+				if err := tx.PendingSkills().AdoptCanary(ctx, head.ID, c.ID, head.Version); err != nil {
 					return err
 				}
 			}
@@ -57,7 +58,7 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64, d approv
 				fmt.Sprintf("change %d%s", pending, d.Note())); err != nil {
 				return err
 			}
-			return tx.Pending().Decide(ctx, pending, "approved")
+			return tx.PendingSkills().Decide(ctx, pending, "approved")
 		})
 		if err != nil || over {
 			return head, err
@@ -82,11 +83,11 @@ func (l *Library) joined(ctx context.Context, ws int64, p skill.Pending, head sk
 }
 
 // carryOut applies a pending change.
-func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p skill.Pending) (skill.Head, error) {
+func (l *Library) carryOut(ctx context.Context, tx store.Tx, head skill.Head, p skill.Pending) (skill.Head, error) {
 	switch p.Op {
 	case OpDelete:
 		// No caller needs the end of the undo period.
-		_, err := tx.Deleted().DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0)
+		_, err := tx.DeletedSkills().DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0)
 		return head, err
 	case OpArchive:
 		return shelve(ctx, tx, head, p.AbsorbedInto)
@@ -96,14 +97,14 @@ func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p skill.
 
 // RejectChange rejects a pending change.
 func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
-	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Pending().Pending(ctx, pending); err != nil {
+	return l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.PendingSkills().Pending(ctx, pending); err != nil {
 			return err
 		}
 		if err := tx.Operations().Record(ctx, audit.ChangeReject, fmt.Sprintf("change %d", pending)); err != nil {
 			return err
 		}
-		return tx.Pending().Decide(ctx, pending, "rejected")
+		return tx.PendingSkills().Decide(ctx, pending, "rejected")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/review"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // Proposal is what waits for a person: a new skill, or a change of a skill.
@@ -48,7 +49,7 @@ func (l *Library) ThreeWay(p Proposal) (theirs, proposed string) {
 
 // Proposals returns at most max new skills that wait and as many pending changes, the oldest changes first.
 func (l *Library) Proposals(ctx context.Context, ws int64, max int) (out []Proposal, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		heads, err := tx.Skills().Skills(ctx, skill.Listing{Statuses: waiting, Max: max})
 		if err != nil {
 			return err
@@ -60,7 +61,7 @@ func (l *Library) Proposals(ctx context.Context, ws int64, max int) (out []Propo
 			}
 			out = append(out, p)
 		}
-		changes, err := tx.Pending().PendingList(ctx, max)
+		changes, err := tx.PendingSkills().PendingList(ctx, max)
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ var waiting = []skill.Status{skill.Candidate, skill.DraftStatus}
 
 // NewSkill returns the proposal of a skill that waits for a person.
 func (l *Library) NewSkill(ctx context.Context, ws, id int64) (p Proposal, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := tx.Skills().SkillHead(ctx, id)
 		if err != nil {
 			return err
@@ -97,8 +98,8 @@ func (l *Library) NewSkill(ctx context.Context, ws, id int64) (p Proposal, err e
 
 // PendingChange returns the proposal of a pending change.
 func (l *Library) PendingChange(ctx context.Context, ws, id int64) (p Proposal, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		c, err := tx.Pending().Pending(ctx, id)
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		c, err := tx.PendingSkills().Pending(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -108,14 +109,14 @@ func (l *Library) PendingChange(ctx context.Context, ws, id int64) (p Proposal, 
 	return p, err
 }
 
-func newSkill(ctx context.Context, tx Tx, head skill.Head) (Proposal, error) {
-	v, err := tx.Versions().Version(ctx, head.ID, head.Version)
+func newSkill(ctx context.Context, tx store.Tx, head skill.Head) (Proposal, error) {
+	v, err := tx.Skills().Version(ctx, head.ID, head.Version)
 	if err != nil {
 		return Proposal{}, err
 	}
 	p := Proposal{Head: head, Next: v, Findings: review.Of(skill.Version{}, v)}
 	if head.Status == skill.DraftStatus {
-		trials, err := tx.Uses().Trials(ctx, head.ID, maxUses)
+		trials, err := tx.SkillUses().Trials(ctx, head.ID, maxUses)
 		if err != nil {
 			return p, err
 		}
@@ -128,12 +129,12 @@ func newSkill(ctx context.Context, tx Tx, head skill.Head) (Proposal, error) {
 }
 
 // change returns the proposal of a change, joined with the head if that has changed since.
-func change(ctx context.Context, tx Tx, c skill.Pending) (p Proposal, err error) {
+func change(ctx context.Context, tx store.Tx, c skill.Pending) (p Proposal, err error) {
 	p.Change = &c
 	if p.Head, err = tx.Skills().SkillHead(ctx, c.Skill); err != nil {
 		return p, err
 	}
-	if p.Current, err = tx.Versions().Version(ctx, c.Skill, p.Head.Version); err != nil {
+	if p.Current, err = tx.Skills().Version(ctx, c.Skill, p.Head.Version); err != nil {
 		return p, err
 	}
 	switch {
@@ -149,7 +150,7 @@ func change(ctx context.Context, tx Tx, c skill.Pending) (p Proposal, err error)
 			return p, err
 		}
 	default:
-		base, err := tx.Versions().Version(ctx, c.Skill, c.Base)
+		base, err := tx.Skills().Version(ctx, c.Skill, c.Base)
 		if err == nil {
 			p.Base = base
 			p.Next, err = rebase(base, p.Current, c.Version)

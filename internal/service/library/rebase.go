@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // rebased applies a proposed change to a head that has changed since. It changes only what the
@@ -16,11 +17,11 @@ import (
 func (l *Library) rebased(ctx context.Context, ws int64, p skill.Pending, head skill.Head) (v skill.Version,
 	err error) {
 	var base, now skill.Version
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if base, err = tx.Versions().Version(ctx, p.Skill, p.Base); err != nil {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		if base, err = tx.Skills().Version(ctx, p.Skill, p.Base); err != nil {
 			return err
 		}
-		now, err = tx.Versions().Version(ctx, p.Skill, head.Version)
+		now, err = tx.Skills().Version(ctx, p.Skill, head.Version)
 		return err
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // indexed is the search document of a version, and the existing skills that are similar to it.
@@ -20,7 +21,7 @@ type indexed struct {
 }
 
 // settle stores the decision in the transaction of the operation.
-func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, f facts, p plan, d decision,
+func (l *Library) settle(ctx context.Context, tx store.Tx, a agent.Actor, s Settings, f facts, p plan, d decision,
 	x indexed) (out EditResult, err error) {
 	now, err := readFacts(ctx, tx, a, p.version.Name)
 	if err != nil {
@@ -45,16 +46,16 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		}
 		out.Version = head.Version
 		if a.Run != "" { // a run has seen what it has written
-			return out, tx.Uses().PutView(ctx, a.Run, f.head.ID, out.Version)
+			return out, tx.SkillUses().PutView(ctx, a.Run, f.head.ID, out.Version)
 		}
 	}
 	return out, err
 }
 
 // settleNew creates a skill, as a candidate if it needs approval.
-func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Settings, p plan, d decision, x indexed,
+func (l *Library) settleNew(ctx context.Context, tx store.Tx, a agent.Actor, s Settings, p plan, d decision, x indexed,
 	out *EditResult) error {
-	n, err := tx.Versions().SkillCount(ctx)
+	n, err := tx.Skills().SkillCount(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,25 +83,25 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 		status = skill.Candidate
 		out.Action, out.Notes = Staged, append(out.Notes, "candidate until a user approves it: "+d.reason)
 	}
-	id, err := tx.Versions().CreateSkill(ctx, p.version, status,
+	id, err := tx.Skills().CreateSkill(ctx, p.version, status,
 		index.NewDoc(index.KindSkill, 0, string(status), x.text), x.vector.Values, x.vector.Space)
 	if err != nil {
 		return err
 	}
 	out.Version = 1
 	if a.Run != "" {
-		return tx.Uses().PutView(ctx, a.Run, id, 1)
+		return tx.SkillUses().PutView(ctx, a.Run, id, 1)
 	}
 	return nil
 }
 
 // settlePending stores a pending change. It publishes the package to protect it from collection.
-func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d decision, out *EditResult) (err error) {
+func (l *Library) settlePending(ctx context.Context, tx store.Tx, f facts, p plan, d decision, out *EditResult) (err error) {
 	if err := tx.Packages().PublishPackage(ctx, p.version.PackageSHA); err != nil {
 		return err
 	}
 	out.Action, out.Version = Staged, f.head.Version
-	out.Pending, err = tx.Pending().PutPending(ctx,
+	out.Pending, err = tx.PendingSkills().PutPending(ctx,
 		skill.Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason,
 			Origin: p.version.Origin,
 			Gist:   l.gist(f.current, p.version)})
@@ -108,7 +109,7 @@ func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d d
 }
 
 // once runs effect under operation ID op, or without one if op is empty.
-func once[T any](ctx context.Context, tx Tx, op string, args any, out *T, effect func() (T, error)) error {
+func once[T any](ctx context.Context, tx store.Tx, op string, args any, out *T, effect func() (T, error)) error {
 	if op == "" {
 		result, err := effect()
 		*out = result

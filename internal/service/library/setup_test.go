@@ -60,7 +60,7 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 	for _, f := range change {
 		f(&s)
 	}
-	b.Library = &library.Library{Ports: library.Ports{Store: b.store.Library(), Embedder: embedder, Space: space,
+	b.Library = &library.Library{Ports: library.Ports{Store: b.store, Embedder: embedder, Space: space,
 		Blobs:    packages,
 		Finder:   search.Finder{Index: b.store.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35},
 		Settings: func(context.Context, int64) (library.Settings, error) { return s, nil }}}

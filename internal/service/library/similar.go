@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // Similar is an existing skill that a new one may duplicate.
@@ -32,7 +33,7 @@ const maxNamed = 5
 
 // near lists the skills that v, a new version, may duplicate by body or name. Meant are those it
 // duplicates by description.
-func (l *Library) near(ctx context.Context, tx Tx, v skill.Version, meant []Similar) ([]Similar, error) {
+func (l *Library) near(ctx context.Context, tx store.Tx, v skill.Version, meant []Similar) ([]Similar, error) {
 	var out []Similar
 	add := func(s Similar) {
 		if !slices.ContainsFunc(out, func(o Similar) bool { return o.Name == s.Name }) {
@@ -74,8 +75,8 @@ func (l *Library) meant(
 		return nil, nil
 	}
 	var heads []skill.Head
-	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		hits, err := tx.Skills().Search(ctx, index.Query{Kind: index.KindSkill,
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		hits, err := tx.Documents().Search(ctx, index.Query{Kind: index.KindSkill,
 			States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector.Values,
 			Space: vector.Space, Limit: 2 * maxNamed})
 		if err != nil {
@@ -120,7 +121,7 @@ func duplicate(name string, near []Similar) error {
 }
 
 // unknown returns an error for an unknown name that suggests the nearest names.
-func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
+func (l *Library) unknown(ctx context.Context, tx store.Tx, name string) error {
 	all, err := tx.Skills().SkillNames(ctx)
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
 }
 
 func (l *Library) unknownNow(ctx context.Context, ws int64, name string) error {
-	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return l.unknown(ctx, tx, name) })
+	return l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error { return l.unknown(ctx, tx, name) })
 }
 
 // nearest returns the names most similar to name, by words or, for typing errors, by characters.

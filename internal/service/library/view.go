@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // ViewArgs are the arguments of View.
@@ -74,7 +75,7 @@ type reading struct {
 // not replace the whole.
 func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (r reading,
 	err error) {
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		head, err := Head(ctx, tx, 0, name)
 		if fault.CodeOf(err) == fault.NotFound {
 			return l.unknown(ctx, tx, name)
@@ -89,13 +90,13 @@ func (l *Library) read(ctx context.Context, a agent.Actor, name string, number i
 				return err
 			}
 		}
-		if r.version, err = tx.Versions().Version(ctx, head.ID, number); err != nil {
+		if r.version, err = tx.Skills().Version(ctx, head.ID, number); err != nil {
 			return err
 		}
 		if a.Run == "" || !whole {
 			return nil
 		}
-		return tx.Uses().PutView(ctx, a.Run, head.ID, number)
+		return tx.SkillUses().PutView(ctx, a.Run, head.ID, number)
 	})
 	return r, err
 }
@@ -170,12 +171,12 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, r reading) {
 	default:
 		return
 	}
-	_ = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	_ = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		use := skill.Use{Skill: r.head.ID, ID: id, Version: r.version.Number, Change: r.change}
-		if err := tx.States().Use(ctx, use); err != nil || r.head.Status != skill.Stale {
+		if err := tx.Skills().Use(ctx, use); err != nil || r.head.Status != skill.Stale {
 			return err
 		}
-		return tx.States().SetStatus(ctx, r.head.ID, skill.Stale, skill.Active)
+		return tx.Skills().SetStatus(ctx, r.head.ID, skill.Stale, skill.Active)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/store"
 )
 
 // Actions of a write.
@@ -122,8 +123,8 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 			return out, err
 		}
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Versions().LockSkills(ctx); err != nil {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Skills().LockSkills(ctx); err != nil {
 			return err
 		}
 		return once(ctx, tx, a.Op, in.args, &out, func() (EditResult, error) {
@@ -144,7 +145,7 @@ func (l *Library) logOnly(
 	if a.Op == "" {
 		return result, nil
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return once(ctx, tx, a.Op, in.args, &out, func() (EditResult, error) { return result, nil })
 	})
 	return out, err
@@ -152,7 +153,7 @@ func (l *Library) logOnly(
 
 // facts reads the current state, or the logged result of an earlier call.
 func (l *Library) facts(ctx context.Context, a agent.Actor, in intent) (f facts, logged json.RawMessage, err error) {
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if a.Op != "" {
 			if logged, _, err = tx.Operations().Logged(ctx, a.Op, in.args); err != nil || logged != nil {
 				return err
@@ -164,7 +165,7 @@ func (l *Library) facts(ctx context.Context, a agent.Actor, in intent) (f facts,
 	return f, logged, err
 }
 
-func readFacts(ctx context.Context, tx Tx, a agent.Actor, name string) (f facts, err error) {
+func readFacts(ctx context.Context, tx store.Tx, a agent.Actor, name string) (f facts, err error) {
 	f.head, err = Head(ctx, tx, 0, name)
 	if fault.CodeOf(err) == fault.NotFound {
 		return facts{}, nil
@@ -173,10 +174,10 @@ func readFacts(ctx context.Context, tx Tx, a agent.Actor, name string) (f facts,
 		return f, err
 	}
 	f.found = true
-	if f.current, err = tx.Versions().Version(ctx, f.head.ID, f.head.Version); err != nil || a.Run == "" {
+	if f.current, err = tx.Skills().Version(ctx, f.head.ID, f.head.Version); err != nil || a.Run == "" {
 		return f, err
 	}
-	f.viewed, err = tx.Uses().LastView(ctx, a.Run, f.head.ID)
+	f.viewed, err = tx.SkillUses().LastView(ctx, a.Run, f.head.ID)
 	return f, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // addition is a memory to add to a scope.
@@ -52,7 +53,7 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 			all[i].scope = s
 		}
 		if len(all) >= manyAdded {
-			if err := g.tx.References().ExpectMany(ctx); err != nil {
+			if err := g.tx.LongTerm().ExpectMany(ctx); err != nil {
 				return err
 			}
 		}
@@ -89,11 +90,11 @@ func (l *Service) AddBatch(ctx context.Context, a agent.Actor, in []BatchMemory)
 		all[i], named[i] = in[i].examine()
 	}
 	vectors := l.embedded(ctx, a, all)
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_memories", in,
-		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "add_memories", in,
+		func(ctx context.Context, tx store.Tx) ([]ItemResult, error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a).With(vectors)}
 			g.w.Author = a.Subject.Author
-			if err := tx.References().ExpectMany(ctx); err != nil {
+			if err := tx.LongTerm().ExpectMany(ctx); err != nil {
 				return nil, err
 			}
 			if err := g.place(ctx, all, named); err != nil {
@@ -102,7 +103,7 @@ func (l *Service) AddBatch(ctx context.Context, a agent.Actor, in []BatchMemory)
 			if err := g.addAll(ctx, all); err != nil {
 				return nil, err
 			}
-			return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
+			return g.items, tx.LongTerm().IndexLongTerm(ctx, g.dirty, g.w)
 		})
 }
 
@@ -330,11 +331,11 @@ func (g *writing) existing(ctx context.Context, all []addition) (map[memory.Stat
 			contents = append(contents, m.identity())
 		}
 	}
-	found, err := g.tx.Views().Sayings(ctx, contents)
+	found, err := g.tx.LongTerm().Sayings(ctx, contents)
 	if err != nil {
 		return nil, err
 	}
-	guidelines, err := g.tx.Views().Guidelines(ctx, tools)
+	guidelines, err := g.tx.LongTerm().Guidelines(ctx, tools)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +372,7 @@ func (g *writing) create(ctx context.Context, entries ...*memory.Entry) error {
 			e.Histories = []string{g.a.Subject.History}
 		}
 	}
-	if err := g.tx.Memories().AddLongTerm(ctx, entries, g.w); err != nil {
+	if err := g.tx.LongTerm().AddLongTerm(ctx, entries, g.w); err != nil {
 		return err
 	}
 	for _, e := range entries {

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/store"
 )
 
 // NewTask is one pair of memory type and target in a hand-off.
@@ -36,7 +37,7 @@ type HandedOff struct {
 // HandOff validates a call to hands_off. It has no effect: the caller runs the tasks.
 func (l *Service) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (out HandedOff, err error) {
 	out.Tasks = []memory.Task{}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		g := &writing{Service: l, tx: tx, a: a}
 		for _, one := range in.Tasks {
 			t, err := g.task(ctx, in, one)

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // IdentityArgs replaces the identity.
@@ -25,8 +26,8 @@ type IdentityResult struct {
 
 // ReadIdentity reads the current version. Version 0 means that the identity was never set.
 func (l *Service) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Identities().Identity(ctx)
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		out, err = tx.Identity().Identity(ctx)
 		return err
 	})
 	if err != nil {
@@ -44,8 +45,8 @@ func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (
 	if err := memorywrite.RequirePerson(a, "reading the history of the identity"); err != nil {
 		return nil, err
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Identities().IdentityHistory(ctx, max)
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		out, err = tx.Identity().IdentityHistory(ctx, max)
 		return err
 	})
 	return out, err
@@ -59,8 +60,8 @@ func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in Identity
 	if refused == nil {
 		refused = mayIdentity(a, content)
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in,
-		func(ctx context.Context, tx Tx) (IdentityResult, error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "update_identity_memory", in,
+		func(ctx context.Context, tx store.Tx) (IdentityResult, error) {
 			if refused != nil {
 				return IdentityResult{}, refused
 			}
@@ -94,12 +95,12 @@ func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memory
 	if err := memorywrite.RequirePerson(a, "rolling back the identity"); err != nil {
 		return IdentityResult{}, err
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in,
-		func(ctx context.Context, tx Tx) (IdentityResult, error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "identity_rollback", in,
+		func(ctx context.Context, tx store.Tx) (IdentityResult, error) {
 			old := memory.IdentityVersion{}
 			if in.Version != 0 {
 				var err error
-				if old, err = tx.Identities().IdentityAt(ctx, in.Version); err != nil {
+				if old, err = tx.Identity().IdentityAt(ctx, in.Version); err != nil {
 					return IdentityResult{}, err
 				}
 			}
@@ -114,7 +115,7 @@ func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memory
 }
 
 func (g *writing) setIdentity(ctx context.Context, content, action string, expected *int) (IdentityResult, error) {
-	head, err := g.tx.Identities().Identity(ctx)
+	head, err := g.tx.Identity().Identity(ctx)
 	if err != nil {
 		return IdentityResult{}, err
 	}
@@ -126,6 +127,6 @@ func (g *writing) setIdentity(ctx context.Context, content, action string, expec
 	if content == head.Content {
 		return IdentityResult{Status: memorywrite.Unchanged, Version: head.Version}, nil
 	}
-	version, err := g.tx.Identities().AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
+	version, err := g.tx.Identity().AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
 	return IdentityResult{Status: Updated, Version: version}, err
 }

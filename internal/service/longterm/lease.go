@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/store"
 )
 
 // TakeLease takes or extends the lease of the actor's target for the given time. If another holder
@@ -17,7 +18,7 @@ func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, l
 	if holder == "" || lives <= 0 {
 		return out, fault.New(fault.InvalidArgument, "lease holder and duration are required", "")
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		t, err := subject(a)
 		if err != nil {
 			return err
@@ -38,7 +39,7 @@ func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, l
 // FreeLease releases the lease of the actor's target early. If another holder has the lease,
 // FreeLease does nothing.
 func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease memory.Lease) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	return l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		t, err := subject(a)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // MostListed is the maximum number of entries per page.
@@ -49,7 +50,7 @@ func (l *Service) Meant(ctx context.Context, a agent.Actor, name string) (id str
 		return "", err
 	}
 	var alike []memory.Target
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		for _, t.Type = range memory.Registered {
 			some, err := tx.Targets().TargetsAlike(ctx, t, memory.Spellings(name))
 			if err != nil {
@@ -79,15 +80,15 @@ func (l *Service) Page(
 	a agent.Actor,
 	in memory.Filter,
 ) (out []memory.Entry, count int, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		in, err := l.page(in)
 		if err != nil {
 			return err
 		}
-		if count, err = tx.Views().CountWhere(ctx, in); err != nil {
+		if count, err = tx.LongTerm().CountWhere(ctx, in); err != nil {
 			return err
 		}
-		out, err = tx.Memories().LongTermList(ctx, in)
+		out, err = tx.Load().LongTermList(ctx, in)
 		return err
 	})
 	if err != nil {
@@ -99,12 +100,12 @@ func (l *Service) Page(
 // List lists long-term entries in creation order, or in reverse if Newest is set. To read the next
 // page, set After to the Key of the last entry.
 func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		in, err := l.page(in)
 		if err != nil {
 			return err
 		}
-		out, err = tx.Memories().LongTermList(ctx, in)
+		out, err = tx.Load().LongTermList(ctx, in)
 		return err
 	})
 	if err != nil {
@@ -115,8 +116,8 @@ func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (ou
 
 // Get reads entries of any type and status by their IDs, in that order. It skips unknown IDs.
 func (l *Service) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Memories().LongTerm(ctx, ids)
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		out, err = tx.LongTerm().LongTerm(ctx, ids)
 		return err
 	})
 	if err != nil {
@@ -147,15 +148,15 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
 	none := []ItemResult{}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in,
-		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "delete_memories", in,
+		func(ctx context.Context, tx store.Tx) ([]ItemResult, error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a), items: none}
 			filter, err := l.page(in)
 			if err != nil {
 				return nil, err
 			}
 			for {
-				entries, err := tx.Memories().LongTermList(ctx, filter)
+				entries, err := tx.Load().LongTermList(ctx, filter)
 				if err != nil {
 					return nil, err
 				}
@@ -168,7 +169,7 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 					filter.After = e.Key
 				}
 				if len(entries) < filter.Limit {
-					return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
+					return g.items, tx.LongTerm().IndexLongTerm(ctx, g.dirty, g.w)
 				}
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // SessionChanges is a session with all changes of its subject's memories. The subject is that of the
@@ -117,16 +118,16 @@ func (p *PreparedSession) scan() (texts []string) {
 // ApplySessions stores sessions and applies their changes in the caller's transaction: of each, its
 // deletes, then its updates, its inserts and its summary. Each happens once under the operation of its
 // actor. Call it once per transaction.
-func (l *Service) ApplySessions(ctx context.Context, tx Tx, all []*PreparedSession) (out []SessionResult, err error) {
+func (l *Service) ApplySessions(ctx context.Context, tx store.Tx, all []*PreparedSession) (out []SessionResult, err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
 	var parts []index.Doc
 	var dirty []memory.Entry
-	within := func(ctx context.Context, _ int64, fn func(context.Context, Tx) error) error { return fn(ctx, tx) }
+	within := func(ctx context.Context, _ int64, fn func(context.Context, store.Tx) error) error { return fn(ctx, tx) }
 	for _, p := range all {
 		one, err := memorywrite.Once(ctx, within, p.actor, "remember_session", p.in,
-			func(ctx context.Context, tx Tx) (SessionResult, error) {
+			func(ctx context.Context, tx store.Tx) (SessionResult, error) {
 				g := &writing{Service: l, tx: tx, a: p.actor, w: memorywrite.WriterFor(p.actor).With(p.vectors)}
 				g.w.Author, g.w.Dated, g.dirty = p.actor.Subject.Author, true, dirty
 				r, docs, err := g.remember(ctx, p)
@@ -138,7 +139,7 @@ func (l *Service) ApplySessions(ctx context.Context, tx Tx, all []*PreparedSessi
 		}
 		out = append(out, one)
 	}
-	return out, tx.References().IndexSession(ctx, parts, dirty, memory.Writer{}.With(all[0].vectors))
+	return out, tx.LongTerm().IndexSession(ctx, parts, dirty, memory.Writer{}.With(all[0].vectors))
 }
 
 // remember stores one session with its changes. It returns the parts of the session, which are not
@@ -192,7 +193,7 @@ func (g *writing) remember(ctx context.Context, p *PreparedSession) (out Session
 
 // keepHistory stores the session of the call, unless it is stored. It returns the parts to index.
 func (g *writing) keepHistory(ctx context.Context, p *PreparedSession) (parts []index.Doc, fresh bool, err error) {
-	known, found, err := g.tx.Sessions().HistoryBySum(ctx, p.sum)
+	known, found, err := g.tx.Histories().HistoryBySum(ctx, p.sum)
 	if err != nil {
 		return nil, false, err
 	}
@@ -203,7 +204,7 @@ func (g *writing) keepHistory(ctx context.Context, p *PreparedSession) (parts []
 		}
 		known = memory.History{SHA: p.sum, Conversation: g.a.Conversation, FromSeq: messages[0].Seq,
 			ToSeq: messages[len(messages)-1].Seq, Messages: len(messages), Tokens: tokens, Author: g.w.Author}
-		if parts, err = g.tx.Sessions().StoreHistory(ctx, &known, p.chunks, g.w); err != nil {
+		if parts, err = g.tx.Histories().StoreHistory(ctx, &known, p.chunks, g.w); err != nil {
 			return nil, false, err
 		}
 	}
@@ -255,12 +256,12 @@ type Subject struct {
 }
 
 // SubjectMemories reads up to most memories of the actor's subject, which may be unknown.
-func (l *Service) SubjectMemories(ctx context.Context, tx Tx, a agent.Actor, most int) (out Subject, err error) {
+func (l *Service) SubjectMemories(ctx context.Context, tx store.Tx, a agent.Actor, most int) (out Subject, err error) {
 	g := &writing{Service: l, tx: tx, a: a}
 	if out.Scope, err = g.scope(ctx, false); err != nil {
 		return out, err
 	}
-	if out.Memories, err = tx.Views().OfScope(ctx, out.Scope, most+1); err != nil {
+	if out.Memories, err = tx.LongTerm().OfScope(ctx, out.Scope, most+1); err != nil {
 		return out, err
 	}
 	if out.More = len(out.Memories) > most; out.More {

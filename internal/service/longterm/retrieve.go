@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // SearchRequest searches all memories of a workspace.
@@ -183,9 +184,9 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 // note removes memories that the run has already seen if NoRepeats is set, and records the others.
 // A retry of the call returns the same memories.
 func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *RetrieveResult) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	return l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if in.NoRepeats {
-			shown, err := tx.Views().Shown(ctx, a.Run, a.Op)
+			shown, err := tx.LongTerm().Shown(ctx, a.Run, a.Op)
 			if err != nil {
 				return err
 			}
@@ -196,7 +197,7 @@ func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out 
 			keys = append(keys, e.Key)
 		}
 		slices.Sort(keys) // all runs lock rows in the same order
-		return tx.Views().Show(ctx, a.Run, a.Op, keys)
+		return tx.LongTerm().Show(ctx, a.Run, a.Op, keys)
 	})
 }
 
@@ -233,7 +234,7 @@ func (l *Service) wanted(ctx context.Context, a agent.Actor, in RetrieveArgs, wa
 	if err != nil {
 		return t, err
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		known, found, err := (&writing{Service: l, tx: tx, a: a}).find(ctx, want.Type, want.Target)
 		if found {
 			t = known
@@ -264,8 +265,8 @@ func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, quer
 		ids[i], scores[r.ID] = r.ID, r.Score
 	}
 	var entries []memory.Entry
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) (err error) {
-		entries, err = tx.Memories().LongTerm(ctx, ids)
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		entries, err = tx.LongTerm().LongTerm(ctx, ids)
 		return err
 	})
 	if err != nil {
@@ -292,8 +293,8 @@ func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, quer
 
 // guideline returns the guideline of the tool with the given name.
 func (l *Service) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		e, found, err := tx.Views().GuidelineOf(ctx, strings.TrimSpace(tool))
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		e, found, err := tx.LongTerm().GuidelineOf(ctx, strings.TrimSpace(tool))
 		if found {
 			out = []memory.Entry{e}
 		}

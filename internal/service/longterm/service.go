@@ -18,16 +18,12 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    *store.Store
 	Embedder memorywrite.Embedder
 	Space    int16
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
@@ -114,7 +110,7 @@ func isItemError(err error) bool {
 // writing is the state of one call that changes long-term memory.
 type writing struct {
 	*Service
-	tx    Tx
+	tx    store.Tx
 	a     agent.Actor
 	w     memory.Writer
 	dirty []memory.Entry // last state of each entry, in the order of first change
@@ -131,8 +127,8 @@ type writing struct {
 // and indexes the changed entries.
 func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors memory.Embedded,
 	effect func(*writing) error) ([]ItemResult, error) {
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args,
-		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, name, args,
+		func(ctx context.Context, tx store.Tx) ([]ItemResult, error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a).With(vectors)}
 			g.w.Author = a.Subject.Author
 			if err := g.checkFence(ctx); err != nil {
@@ -140,7 +136,7 @@ func (l *Service) change(ctx context.Context, a agent.Actor, name string, args a
 			}
 			if a.Subject.ShownOnly && a.Run != "" {
 				var err error
-				if g.shown, err = tx.Views().Shown(ctx, a.Run, a.Op); err != nil {
+				if g.shown, err = tx.LongTerm().Shown(ctx, a.Run, a.Op); err != nil {
 					return nil, err
 				}
 			}
@@ -150,7 +146,7 @@ func (l *Service) change(ctx context.Context, a agent.Actor, name string, args a
 			if err := AllFailed(g.items); err != nil {
 				return nil, err
 			}
-			return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
+			return g.items, tx.LongTerm().IndexLongTerm(ctx, g.dirty, g.w)
 		})
 }
 
@@ -185,7 +181,7 @@ func (g *writing) refer(ctx context.Context, keys ...int64) error {
 	for i, key := range keys {
 		refs[i] = memory.Reference{Memory: key, History: g.a.Subject.History}
 	}
-	return g.tx.References().Refer(ctx, refs, g.a.Run)
+	return g.tx.LongTerm().Refer(ctx, refs, g.a.Run)
 }
 
 // scoped lists the types whose entries agents add to one target.

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // imported is the channel of sessions that are sent as a whole.
@@ -30,8 +31,8 @@ func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []tran
 	for i := range filtered {
 		filtered[i].Seq = i
 	}
-	return l.addHistory(ctx, a, filtered, func(tx Tx, sum [32]byte) (int64, error) {
-		return tx.Sessions().PutConversation(ctx,
+	return l.addHistory(ctx, a, filtered, func(tx store.Tx, sum [32]byte) (int64, error) {
+		return tx.Transcripts().PutConversation(ctx,
 			transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: filtered}, imported)
 	})
 }
@@ -39,20 +40,20 @@ func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []tran
 // AddRange stores a part of a conversation as a session. The messages are not copied.
 func (l *Service) AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error) {
 	var c transcript.Conversation
-	err := l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) (err error) {
-		c, err = tx.Sessions().Conversation(ctx, in.Conversation, in.FromSeq, in.ToSeq)
+	err := l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		c, err = tx.Transcripts().Conversation(ctx, in.Conversation, in.FromSeq, in.ToSeq)
 		return err
 	})
 	if err != nil {
 		return memory.History{}, fmt.Errorf("add_history_memory: %w", err)
 	}
-	return l.addHistory(ctx, a, memory.Said(c.Messages), func(Tx, [32]byte) (int64, error) {
+	return l.addHistory(ctx, a, memory.Said(c.Messages), func(store.Tx, [32]byte) (int64, error) {
 		return in.Conversation, nil
 	})
 }
 
 func (l *Service) addHistory(ctx context.Context, a agent.Actor, messages []transcript.Message,
-	keep func(Tx, [32]byte) (int64, error)) (memory.History, error) {
+	keep func(store.Tx, [32]byte) (int64, error)) (memory.History, error) {
 	switch n := len(messages); {
 	case n == 0:
 		return memory.History{}, fault.New(fault.InvalidArgument,
@@ -77,9 +78,9 @@ func (l *Service) addHistory(ctx context.Context, a agent.Actor, messages []tran
 	}{sum}
 	w := memorywrite.WriterFor(a).With(l.embed(ctx, a, distinct(texts)))
 	w.Author = a.Subject.Author
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_history_memory", args,
-		func(ctx context.Context, tx Tx) (memory.History, error) {
-			if known, found, err := tx.Sessions().HistoryBySum(ctx, sum); err != nil || found {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "add_history_memory", args,
+		func(ctx context.Context, tx store.Tx) (memory.History, error) {
+			if known, found, err := tx.Histories().HistoryBySum(ctx, sum); err != nil || found {
 				return known, err
 			}
 			conversation, err := keep(tx, sum)
@@ -89,7 +90,7 @@ func (l *Service) addHistory(ctx context.Context, a agent.Actor, messages []tran
 			h := memory.History{SHA: sum, Conversation: conversation, FromSeq: messages[0].Seq,
 				ToSeq:    messages[len(messages)-1].Seq,
 				Messages: len(messages), Tokens: tokens, Author: w.Author}
-			err = tx.Sessions().PutHistory(ctx, &h, chunks, w)
+			err = tx.Histories().PutHistory(ctx, &h, chunks, w)
 			return h, err
 		})
 }
@@ -141,7 +142,7 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 		vector = search.VectorOf(ctx, l.spaces(), a.Workspace, in.Query)
 	}
 	var items []ItemResult
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		for i, id := range in.IDs {
 			s, err := l.read(ctx, tx, a, in, strings.ToLower(strings.TrimSpace(id)), vector)
 			if err != nil && !isItemError(err) {
@@ -164,7 +165,7 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 
 func (l *Service) read(
 	ctx context.Context,
-	tx Tx,
+	tx store.Tx,
 	a agent.Actor,
 	in ReadArgs,
 	id string,
@@ -175,7 +176,7 @@ func (l *Service) read(
 	if err != nil {
 		return Session{}, err
 	}
-	c, err := tx.Sessions().Conversation(ctx, h.Conversation, h.FromSeq, h.ToSeq)
+	c, err := tx.Transcripts().Conversation(ctx, h.Conversation, h.FromSeq, h.ToSeq)
 	if err != nil {
 		return Session{}, err
 	}
@@ -184,7 +185,7 @@ func (l *Service) read(
 		out.Text, out.NextOffset = memory.Page(memory.RenderedAll(c.Messages), in.Offset, in.MaxTokens,
 			llm.EstimateTokens)
 	} else {
-		chunks, err := tx.Sessions().RankChunks(ctx, h.ID, in.Query, vector.Values, vector.Space)
+		chunks, err := tx.Histories().RankChunks(ctx, h.ID, in.Query, vector.Values, vector.Space)
 		if err != nil {
 			return Session{}, err
 		}
@@ -224,18 +225,18 @@ func best(chunks []memory.Chunk, messages []transcript.Message, tokens int) stri
 }
 
 // session returns the session with an ID, or the latest session of the memory with that ID.
-func (l *Service) session(ctx context.Context, tx Tx, id string) (memory.History, error) {
-	h, found, err := tx.Sessions().History(ctx, id)
+func (l *Service) session(ctx context.Context, tx store.Tx, id string) (memory.History, error) {
+	h, found, err := tx.Histories().History(ctx, id)
 	if err != nil || found {
 		return h, err
 	}
-	entries, err := tx.Memories().LongTerm(ctx, []string{id})
+	entries, err := tx.LongTerm().LongTerm(ctx, []string{id})
 	if err != nil {
 		return h, err
 	}
 	if len(entries) == 1 && slices.Contains(memory.LongTermTypes, entries[0].Type) {
 		if n := len(entries[0].Histories); n > 0 {
-			h, found, err = tx.Sessions().History(ctx, entries[0].Histories[n-1])
+			h, found, err = tx.Histories().History(ctx, entries[0].Histories[n-1])
 			if err != nil || found {
 				return h, err
 			}

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -61,9 +62,9 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID,
-		func(ctx context.Context, tx longterm.Tx) error {
-			found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
+	testkit.Must(l.t, l.db.LongTerm().InWorkspace(l.t.Context(), l.A.ID,
+		func(ctx context.Context, tx store.Tx) error {
+			found, err := tx.LongTerm().LongTerm(l.t.Context(), []string{id})
 			if err == nil && len(found) == 1 {
 				e = found[0]
 			}
@@ -135,10 +136,10 @@ func statuses(items []longterm.ItemResult) string {
 }
 
 // lostLong is a store that commits but loses the acknowledgement.
-type lostLong struct{ longterm.Store }
+type lostLong struct{ *store.Store }
 
-func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
-	if err := l.Store.WithLongTerm(ctx, ws, fn); err != nil {
+func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
+	if err := l.Store.InWorkspace(ctx, ws, fn); err != nil {
 		return err
 	}
 	return errLost

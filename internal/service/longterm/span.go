@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // SpanMemory is a memory that is extracted from a span of a session.
@@ -49,8 +50,8 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 		}
 	}
 	found := l.embed(ctx, a, distinct(texts))
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in,
-		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "apply_span", in,
+		func(ctx context.Context, tx store.Tx) ([]ItemResult, error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a).With(found), free: true}
 			g.w.Author, g.w.Decision = a.Subject.Author, a.Subject.Decision
 			if err := g.edit(ctx, in.Deletes, in.Updates, refusedUpdates, riskyUpdates); err != nil {
@@ -66,7 +67,7 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 				}
 			}
 			slices.SortStableFunc(g.items, func(x, y ItemResult) int { return x.Index - y.Index })
-			return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
+			return g.items, tx.LongTerm().IndexLongTerm(ctx, g.dirty, g.w)
 		})
 }
 
@@ -142,7 +143,7 @@ func (g *writing) meaning(ctx context.Context, s memory.Scope, content string) (
 			return e, true, nil
 		}
 	}
-	e, cosine, found, err := g.tx.References().Closest(ctx, s, vector, g.w.Space)
+	e, cosine, found, err := g.tx.Documents().Closest(ctx, s, vector, g.w.Space)
 	if err != nil || !found || cosine < sameMeaning || !sameNumbers(e.Content, content) || e.Content == content {
 		return memory.Entry{}, false, err // add handles equal texts
 	}

@@ -43,7 +43,7 @@ func (l *Service) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs)
 }
 
 func (g *writing) summarize(ctx context.Context, m NewMemory, targets []string, risky bool) (ItemResult, error) {
-	known, found, err := g.tx.Views().DigestOf(ctx, g.a.Subject.History, m.Content)
+	known, found, err := g.tx.LongTerm().DigestOf(ctx, g.a.Subject.History, m.Content)
 	if err != nil {
 		return ItemResult{}, err
 	}
@@ -80,7 +80,7 @@ func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []m
 		if err != nil {
 			return err
 		}
-		known, found, err := g.tx.Views().DigestOf(ctx, a.Subject.History, "")
+		known, found, err := g.tx.LongTerm().DigestOf(ctx, a.Subject.History, "")
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // NewTarget is a target to register.
@@ -38,8 +39,8 @@ func (l *Service) AddNamedTargets(ctx context.Context, a agent.Actor, in []NewTa
 
 func (l *Service) addTargets(ctx context.Context, a agent.Actor, in []NewTarget,
 	register func(*writing, context.Context, NewTarget) (memory.Target, bool, error)) ([]RegisteredTarget, error) {
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in,
-		func(ctx context.Context, tx Tx) (out []RegisteredTarget, err error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "add_meta_memory", in,
+		func(ctx context.Context, tx store.Tx) (out []RegisteredTarget, err error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a)}
 			for _, one := range in {
 				t, made, err := register(g, ctx, one)
@@ -163,7 +164,7 @@ type Meta struct {
 
 // ReadMeta lists the registered targets. Dangerous names are sanitized and do not cause an error.
 func (l *Service) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out Meta, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = l.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if len(in.Only) > 0 {
 			out.Targets, err = (&writing{Service: l, tx: tx, a: a}).targets(ctx, in.Only)
 			out.Total = len(out.Targets)
@@ -227,8 +228,8 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 	if _, err := inspectAll(description); err != nil {
 		return out, err
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "describe_target", in,
-		func(ctx context.Context, tx Tx) (RegisteredTarget, error) {
+	return memorywrite.Once(ctx, l.Store.InWorkspace, a, "describe_target", in,
+		func(ctx context.Context, tx store.Tx) (RegisteredTarget, error) {
 			known, found, err := tx.Targets().Target(ctx, t)
 			if err == nil && !found {
 				err = notRegistered(memory.Task{Type: in.Type, Target: in.Target})

@@ -32,10 +32,10 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 	}
 	return l.change(ctx, a, "restore_memory", in, memory.Embedded{}, func(g *writing) error {
 		// Memories whose undo period has passed cannot be restored.
-		if _, err := g.tx.References().EraseDeleted(ctx, erasedAtOnce); err != nil {
+		if _, err := g.tx.DeletedSkills().EraseDeleted(ctx, erasedAtOnce); err != nil {
 			return err
 		}
-		found, err := g.tx.Memories().LongTerm(ctx, []string{in.ID})
+		found, err := g.tx.LongTerm().LongTerm(ctx, []string{in.ID})
 		if err != nil {
 			return err
 		}
@@ -48,11 +48,11 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 		if version == 0 {
 			version = e.Version
 		}
-		r, err := g.tx.Memories().RevisionAt(ctx, e.Key, version)
+		r, err := g.tx.LongTerm().RevisionAt(ctx, e.Key, version)
 		if err != nil {
 			return err
 		}
-		history, err := g.tx.Memories().MemoryHistory(ctx, e.ID, mostVersions)
+		history, err := g.tx.PromptMemory().MemoryHistory(ctx, e.ID, mostVersions)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (g *writing) revertTo(ctx context.Context, e memory.Entry, r memory.Revisio
 	}
 	g.w.Author = r.Author
 	e.Author = r.Author
-	if err := g.tx.Memories().Revise(ctx, &e, action, g.w); err != nil {
+	if err := g.tx.LongTerm().Revise(ctx, &e, action, g.w); err != nil {
 		return err
 	}
 	g.markDirty(e)
@@ -97,15 +97,15 @@ func (g *writing) revertTo(ctx context.Context, e memory.Entry, r memory.Revisio
 func (g *writing) conflicting(ctx context.Context, e memory.Entry) (memory.Entry, bool, error) {
 	switch e.Type {
 	case memory.Guideline:
-		return g.tx.Views().GuidelineOf(ctx, e.WhenToUse)
+		return g.tx.LongTerm().GuidelineOf(ctx, e.WhenToUse)
 	case memory.Summary:
 		history := ""
 		if len(e.Histories) > 0 {
 			history = e.Histories[0]
 		}
-		return g.tx.Views().DigestOf(ctx, history, e.Content)
+		return g.tx.LongTerm().DigestOf(ctx, history, e.Content)
 	}
-	return g.tx.Views().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
+	return g.tx.LongTerm().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
 }
 
 // UndoArgs names a run and the sub-agent runs of the same request.
@@ -123,7 +123,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 	}
 	return l.change(ctx, a, "undo_run", in, memory.Embedded{}, func(g *writing) error {
 		runs := append([]string{in.Run}, in.With...)
-		touched, err := g.tx.Memories().WrittenBy(ctx, runs)
+		touched, err := g.tx.LongTerm().WrittenBy(ctx, runs)
 		if err != nil {
 			return err
 		}
@@ -133,12 +133,12 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 		if slices.ContainsFunc(touched, func(t memory.WrittenEntry) bool {
 			return slices.Contains(memory.PromptTypes, t.Entry.Type)
 		}) {
-			if _, err := g.tx.Identities().RevokeSessions(ctx); err != nil {
+			if _, err := g.tx.Sessions().RevokeSessions(ctx); err != nil {
 				return err
 			}
 		}
 		for _, run := range runs {
-			if err := g.tx.References().DropReferencesOf(ctx, run); err != nil {
+			if err := g.tx.LongTerm().DropReferencesOf(ctx, run); err != nil {
 				return err
 			}
 			if err := g.undoTargets(ctx, run); err != nil {
@@ -167,7 +167,7 @@ func (g *writing) undoEntries(ctx context.Context, touched []memory.WrittenEntry
 			keys = append(keys, t.Entry.Key)
 		}
 	}
-	if err := g.tx.Memories().Park(ctx, keys); err != nil {
+	if err := g.tx.LongTerm().Park(ctx, keys); err != nil {
 		return err
 	}
 	for i, t := range touched {
@@ -193,7 +193,7 @@ func (g *writing) undoEntries(ctx context.Context, touched []memory.WrittenEntry
 
 func (g *writing) undoEntry(ctx context.Context, t memory.WrittenEntry) error {
 	at := max(t.First-1, 1)
-	r, err := g.tx.Memories().RevisionAt(ctx, t.Entry.Key, at)
+	r, err := g.tx.LongTerm().RevisionAt(ctx, t.Entry.Key, at)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (g *writing) undoTargets(ctx context.Context, run string) error {
 const identityLimit = 1000
 
 func (g *writing) undoIdentity(ctx context.Context, runs []string) error {
-	versions, err := g.tx.Identities().IdentityHistory(ctx, identityLimit)
+	versions, err := g.tx.Identity().IdentityHistory(ctx, identityLimit)
 	theirs := func(v memory.IdentityVersion) bool { return slices.Contains(runs, v.Run) }
 	if err != nil || !slices.ContainsFunc(versions, theirs) {
 		return err

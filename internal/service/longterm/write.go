@@ -78,7 +78,7 @@ func (g *writing) revise(ctx context.Context, e *memory.Entry, action memory.Act
 	}
 	e.Tainted = !g.w.Person && (e.Tainted || g.w.Tainted)
 	e.Author = g.w.Author
-	if err := g.tx.Memories().Revise(ctx, e, action, g.w); err != nil {
+	if err := g.tx.LongTerm().Revise(ctx, e, action, g.w); err != nil {
 		return err
 	}
 	if act, recorded := memorywrite.ConsoleAct(ctx, action); recorded {
@@ -148,7 +148,7 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 		return ItemResult{ID: e.ID, Status: memorywrite.Unchanged}, g.refer(ctx, e.Key)
 	}
 	if e.Type != memory.Guideline && e.Type != memory.Summary {
-		other, found, err := g.tx.Views().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
+		other, found, err := g.tx.LongTerm().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
 		if err != nil {
 			return ItemResult{}, err
 		}
@@ -181,7 +181,7 @@ func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memor
 	if err := g.revise(ctx, &e, memory.Merge, risky); err != nil {
 		return ItemResult{}, err
 	}
-	if err := g.tx.References().CopyReferences(ctx, e.Key, other.Key, g.a.Run); err != nil {
+	if err := g.tx.LongTerm().CopyReferences(ctx, e.Key, other.Key, g.a.Run); err != nil {
 		return ItemResult{}, err
 	}
 	if len(change) > 0 {
@@ -212,12 +212,12 @@ func (l *Service) DeleteMemories(ctx context.Context, a agent.Actor, in []Delete
 
 // editable reads an active entry that the call may change.
 func (g *writing) editable(ctx context.Context, id string) (memory.Entry, error) {
-	found, err := g.tx.Memories().LongTerm(ctx, []string{id})
+	found, err := g.tx.LongTerm().LongTerm(ctx, []string{id})
 	if err != nil {
 		return memory.Entry{}, err
 	}
 	if len(found) == 0 {
-		if _, session, err := g.tx.Sessions().History(ctx, id); err != nil || session {
+		if _, session, err := g.tx.Histories().History(ctx, id); err != nil || session {
 			return memory.Entry{}, either(err, fault.New(fault.OutOfScope,
 				fmt.Sprintf("cannot change session %q", id), "use the ID of a memory"))
 		}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // checkFast rejects options that the mode or the memory types of the question do not support.
@@ -147,8 +148,8 @@ func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []me
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(ctx context.Context, tx longterm.Tx) error {
-		out, err = tx.Memories().LongTerm(ctx, ids)
+	err = s.LongTerm.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		out, err = tx.LongTerm().LongTerm(ctx, ids)
 		return err
 	})
 	return out, err
@@ -158,8 +159,8 @@ func (s *Service) skillsNamed(ctx context.Context, ws int64, names []string) (ou
 	if len(names) == 0 {
 		return nil, nil
 	}
-	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Workspace().SkillsNamed(ctx, names)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		out, err = tx.Skills().SkillsNamed(ctx, names)
 		return err
 	})
 	return out, err

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Finish adds the targets to the summary of the session. If the agent wrote no summary, Finish
@@ -43,8 +44,8 @@ func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e run.Result
 		}
 	}
 	digest := func() (found bool, err error) {
-		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
-			known, has, err := tx.Views().DigestOf(ctx, out.History, "")
+		err = s.LongTerm.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
+			known, has, err := tx.LongTerm().DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err
 		})
@@ -67,8 +68,8 @@ func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e run.Result
 		return nil, err
 	}
 	if to, any := readTo(w, p, e.Reason); any {
-		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
-			return tx.Agents().SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
+		err = s.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
+			return tx.AgentRuns().SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
 		})
 		if err != nil {
 			return nil, err

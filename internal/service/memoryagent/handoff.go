@@ -14,6 +14,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 )
 
 // KeepSession stores the session of a run and registers the targets of the request. Calling it
@@ -73,7 +74,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out.Specialists = nil
 		for _, t := range handed.Tasks {
 			r, err := s.specialist(ctx, tx, w, p, t, history, n)
@@ -91,9 +92,9 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 }
 
 // specialist records the run of one task. If the run exists, specialist returns it.
-func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p PinnedSpec, t memory.Task,
+func (s *Service) specialist(ctx context.Context, tx store.Tx, w agentrun.RunView, p PinnedSpec, t memory.Task,
 	history string, step int) (run.Run, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return run.Run{}, err
 	}
@@ -140,7 +141,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		made, err := tx.Runs().PutAgentRun(ctx,
+		made, err := tx.AgentRuns().PutAgentRun(ctx,
 			run.NewAgentRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)),
 				Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
 				WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
@@ -169,7 +170,7 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 		Tasks    []taskResult          `json:"tasks"`
 		Rejected []longterm.ItemResult `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out.Tasks = nil
 		for _, id := range runs {
 			r, err := tx.Runs().Run(ctx, id)
@@ -254,7 +255,7 @@ func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.A
 }
 
 func (s *Service) run(ctx context.Context, ref run.Ref) (r run.Run, err error) {
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Idle is a conversation without recent messages.
@@ -25,9 +26,9 @@ type Idle struct {
 // three cases: there are no new messages, a run of the conversation is open, or the workspace
 // builds memories with memory skills.
 func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err error) {
-	err = s.Store.WithProgressive(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out = nil
-		chosen, err := tx.Workspace().Settings(ctx)
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderAgents {
 			return err
 		}
@@ -36,7 +37,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 			return err
 		}
 		to = min(to, from+longterm.SessionMessages-1) // the rest is read when the conversation is idle again
-		if _, open, err := tx.Agents().OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
+		if _, open, err := tx.AgentRuns().OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
 			return err
 		}
 		c, err := tx.Transcripts().Conversation(ctx, in.Conversation, from, to)
@@ -71,25 +72,25 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 // Unread returns the range of messages that were not processed by runs of a kind. If there are
 // none, from is greater than to. The conversation is locked during the transaction.
 func (s *Service) Unread(ctx context.Context, ws, conversation int64, kind run.Kind) (from, to int, err error) {
-	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		from, to, err = unread(ctx, tx, conversation, kind)
 		return err
 	})
 	return from, to, err
 }
 
-func unread(ctx context.Context, tx Tx, conversation int64, kind run.Kind) (from, to int, err error) {
-	c, err := tx.Workspace().LockConversation(ctx, conversation)
+func unread(ctx context.Context, tx store.Tx, conversation int64, kind run.Kind) (from, to int, err error) {
+	c, err := tx.Conversations().LockConversation(ctx, conversation)
 	if err != nil {
 		return 0, -1, err
 	}
-	read, err := tx.Agents().Mark(ctx, conversation, kind)
+	read, err := tx.AgentRuns().Mark(ctx, conversation, kind)
 	return read + 1, c.NextSeq - 1, err
 }
 
 // Read records that a run has processed the messages up to to.
 func (s *Service) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id string) error {
-	return s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
-		return tx.Agents().SetMark(ctx, conversation, kind, to, id)
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		return tx.AgentRuns().SetMark(ctx, conversation, kind, to, id)
 	})
 }

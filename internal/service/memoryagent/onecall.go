@@ -22,6 +22,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 )
 
 // Bounds of the time after which a refused add can be repeated.
@@ -38,8 +39,8 @@ func RetryAfter(open, limit int, oldest time.Duration) time.Duration {
 }
 
 // admit refuses an add if too many are open.
-func (s *Service) admit(ctx context.Context, tx Tx, chosen settings.LongTerm) error {
-	q, err := tx.Agents().OpenAdds(ctx)
+func (s *Service) admit(ctx context.Context, tx store.Tx, chosen settings.LongTerm) error {
+	q, err := tx.AgentRuns().OpenAdds(ctx)
 	if err != nil {
 		return err
 	}

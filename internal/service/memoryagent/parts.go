@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Part is the part of a long session that one request contains: a range of messages, both ends
@@ -192,8 +192,8 @@ func (s *Service) session(ctx context.Context, w agentrun.RunView, p PinnedSpec,
 		part = p.Parts[0]
 	}
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) (err error) {
-		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
+	err := s.LongTerm.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		c, err = tx.Transcripts().Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
 		return err
 	})
 	if err != nil {

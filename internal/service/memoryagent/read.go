@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Limits of the session text in one request.
@@ -33,8 +33,8 @@ func actor(w agentrun.RunView, step string, call int) agent.Actor {
 // messages returns the session of a run.
 func (s *Service) messages(ctx context.Context, w agentrun.RunView) ([]transcript.Message, error) {
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) (err error) {
-		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
+	err := s.LongTerm.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		c, err = tx.Transcripts().Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
 		return err
 	})
 	return memory.Said(c.Messages), err
@@ -54,9 +54,9 @@ func (s *Service) history(ctx context.Context, w agentrun.RunView, p PinnedSpec)
 		return "", err
 	}
 	var h memory.History
-	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
+	err = s.LongTerm.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		found := false
-		if h, found, err = tx.Sessions().HistoryBySum(ctx, sum); err == nil && !found {
+		if h, found, err = tx.Histories().HistoryBySum(ctx, sum); err == nil && !found {
 			err = fmt.Errorf("session of run %s is not stored", w.Run.Ref.Run)
 		}
 		return err

@@ -20,6 +20,7 @@ import (
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Refine selects how the results of a fast search are processed, in this order. Without it, a fast
@@ -178,8 +179,8 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 	if q.ID == "" { // memory changes, so the same question may be asked again
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Workspace().Settings(ctx)
+	err = s.Store.InWorkspace(ctx, q.Workspace, func(ctx context.Context, tx store.Tx) error {
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}

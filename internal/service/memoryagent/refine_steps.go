@@ -19,6 +19,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Place is the position of a candidate in the ranking of a model. Candidates are numbered from 0.
@@ -46,7 +47,7 @@ func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, probl
 	if err != nil || w.Run.Status == run.Ended {
 		return nil, "", err
 	}
-	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	if err := s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	}); err != nil {
@@ -127,7 +128,7 @@ func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 		Refined: &report}); err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Runs().EndRun(ctx, w.Run.Ref.Run, outcome, problem, e)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Report is the state of a summarize request, as its caller sees it.
@@ -34,7 +35,7 @@ type Report struct {
 // Report returns the state and the result of a request.
 func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
 	var r run.Run
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if r, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 			return err
 		}
@@ -97,8 +98,8 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 			"try again after it has ended",
 		)
 	}
-	err = s.Store.WithProgressive(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		children, err := tx.Agents().Children(ctx, r.Ref.Run)
+	err = s.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		children, err := tx.AgentRuns().Children(ctx, r.Ref.Run)
 		in.With = nil
 		for _, c := range children {
 			in.With = append(in.With, c.Ref.Run)
@@ -113,7 +114,7 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 
 // runOf returns the run with an ID, or unknown if there is none.
 func (s *Service) runOf(ctx context.Context, ws int64, id string, unknown error) (out run.Run, err error) {
-	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out, err = tx.Runs().Run(ctx, id)
 		return err
 	})

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Request is a request to summarize a session. The session is a list of messages, a text, or
@@ -145,7 +146,7 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 		return out, err
 	}
 	conversation := transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: messages}
-	err = s.Store.WithProgressive(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		before, found, err := tx.Runs().RunOf(ctx, run.Summarize, r.ID)
 		if err != nil {
 			return err
@@ -158,7 +159,7 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 			out = before
 			return nil
 		}
-		chosen, err := tx.Workspace().Settings(ctx)
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
@@ -209,7 +210,7 @@ func (r *Request) identify(messages []transcript.Message) (sha [sha256.Size]byte
 
 // accept records a run for messages of a conversation, and the outbox task that starts its
 // workflow.
-func (s *Service) accept(ctx context.Context, tx Tx, r Request, chosen settings.LongTerm,
+func (s *Service) accept(ctx context.Context, tx store.Tx, r Request, chosen settings.LongTerm,
 	messages []transcript.Message, n run.NewAgentRun, idle bool) (out run.Run, err error) {
 	subject, fast, err := r.fast(chosen, messages)
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, chosen settings.
 	if err != nil {
 		return out, err
 	}
-	if out, err = tx.Runs().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
+	if out, err = tx.AgentRuns().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
 		return out, err
 	}
 	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)

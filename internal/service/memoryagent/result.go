@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // Statuses of runs and tasks.
@@ -83,8 +84,8 @@ type RetrievalReport struct {
 
 // tasks returns the results of the hand-offs of a run.
 func (s *Service) tasks(ctx context.Context, of run.Run) (out []Task, err error) {
-	err = s.Store.WithProgressive(ctx, of.Workspace, func(ctx context.Context, tx Tx) error {
-		children, err := tx.Agents().Children(ctx, of.Ref.Run)
+	err = s.Store.InWorkspace(ctx, of.Workspace, func(ctx context.Context, tx store.Tx) error {
+		children, err := tx.AgentRuns().Children(ctx, of.Ref.Run)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // Modes of retrieval.
@@ -203,8 +204,8 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err error) {
 	out = Answer{Mode: Agentic, Status: NoRelevant, Memories: []Found{}}
 	any := false
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
-		any, err = tx.Workspace().AnyLongTerm(ctx)
+	err = s.Store.InWorkspace(ctx, q.Workspace, func(ctx context.Context, tx store.Tx) error {
+		any, err = tx.AgentRuns().AnyLongTerm(ctx)
 		return err
 	})
 	if err != nil || !any {
@@ -274,7 +275,7 @@ func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
 // RequestOf returns the latest run of a summarize or retrieve request.
 func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.Run, err error) {
 	found := false
-	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
 			if out, found, err = tx.Runs().RunOf(ctx, kind, id); err != nil || found {
 				return err
@@ -307,8 +308,8 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 	if q.ID == "" { // memory changes, so the same question may be asked again
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Workspace().Settings(ctx)
+	err = s.Store.InWorkspace(ctx, q.Workspace, func(ctx context.Context, tx store.Tx) error {
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
@@ -339,8 +340,8 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 
 // put records the run of a question, and its outbox task unless the run has ended. The same ID with
 // other arguments is refused.
-func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
-	out, err := tx.Runs().PutAgentRun(ctx,
+func (q Question) put(ctx context.Context, tx store.Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
+	out, err := tx.AgentRuns().PutAgentRun(ctx,
 		run.NewAgentRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec,
 			WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
 	switch {

@@ -8,12 +8,8 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	WithProgressive(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
 
 // Delegator is the part of the agent loop that processes hand-offs.
 type Delegator interface {
@@ -34,7 +30,7 @@ type Starter interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    *store.Store
 	LongTerm *longterm.Service
 	Loop     Delegator
 	Starter  Starter // nil without Temporal

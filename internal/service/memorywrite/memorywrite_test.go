@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // written is the result of a write in these tests.
@@ -23,10 +23,10 @@ type written struct {
 // write runs an effect once under an actor's operation ID, and counts its runs in effects. The
 // effect revokes sessions, which a rollback reverts.
 func write(db *pgtest.Store, a agent.Actor, args any, effects *int, result error) (written, error) {
-	return memorywrite.Once(db.T.Context(), db.Memory().WithMemory, a, "test_write", args,
-		func(ctx context.Context, tx promptmemory.Tx) (written, error) {
+	return memorywrite.Once(db.T.Context(), db.InWorkspace, a, "test_write", args,
+		func(ctx context.Context, tx store.Tx) (written, error) {
 			*effects++
-			if _, err := tx.Workspace().RevokeSessions(ctx); err != nil {
+			if _, err := tx.Sessions().RevokeSessions(ctx); err != nil {
 				return written{}, err
 			}
 			return written{"first"}, result

@@ -1,7 +1,7 @@
 // Package memorywrite contains the write path that prompt memory and long-term memory share. It
 // records the origin of a write, scans and embeds its text, and runs it once per operation ID.
 //
-//	out, err := memorywrite.Once(ctx, store.WithMemory, actor, "memory_save", args, effect)
+//	out, err := memorywrite.Once(ctx, store.InWorkspace, actor, "memory_save", args, effect)
 package memorywrite
 
 import (
@@ -9,8 +9,8 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
-	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/store"
 )
 
 // call identifies the call that belongs to an operation ID. The same ID with another call or other
@@ -20,30 +20,17 @@ type call struct {
 	Args any    `json:"args"`
 }
 
-// Transaction is the transaction of an effect.
-type Transaction interface{ Operations() OperationRepository }
-
-// OperationRepository is the log of operations. It also records acts.
-type OperationRepository interface {
-	audit.Recorder
-	// Do runs effect, which fills result, once per op. If op was used before with the same args, Do
-	// fills result with the stored result.
-	Do(ctx context.Context, op string, args, result any, effect func() error) error
-	LockMemories(ctx context.Context) error
-}
-
 // Once runs effect once per operation ID of the actor. Repeated calls return the stored result. An
 // empty operation ID is an error.
-func Once[T any, X Transaction](ctx context.Context,
-	within func(context.Context, int64, func(context.Context, X) error) error,
-	a agent.Actor, name string, args any, effect func(context.Context, X) (T, error)) (out T, err error) {
+func Once[T any](ctx context.Context, within func(context.Context, int64, func(context.Context, store.Tx) error) error,
+	a agent.Actor, name string, args any, effect func(context.Context, store.Tx) (T, error)) (out T, err error) {
 	if a.Op == "" {
 		return out, fault.New(fault.InvalidArgument, name+": operation ID is required",
 			"send a unique operation ID with each call, and the same one with each retry")
 	}
-	err = within(ctx, a.Workspace, func(ctx context.Context, tx X) error {
+	err = within(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Operations().Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
-			if err := tx.Operations().LockMemories(ctx); err != nil {
+			if err := tx.PromptMemory().LockMemories(ctx); err != nil {
 				return err
 			}
 			out, err = effect(ctx, tx)

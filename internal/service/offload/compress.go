@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // job is a run with the data it works on.
@@ -24,7 +25,7 @@ type job struct {
 }
 
 func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
-	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if j.run, err = tx.Runs().Run(ctx, ref.Run); err != nil || j.run.Status == run.Ended {
 			return err
 		}
@@ -32,7 +33,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 			return err
 		}
 		if j.spec.Cycle != nil {
-			before, _, err := tx.Items().CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
+			before, _, err := tx.Offloads().CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
 			if err != nil {
 				return err
 			}
@@ -123,7 +124,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 // Await returns the result of a run that has ended. Until then it returns an error with code
 // Unavailable, and the caller retries.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
-	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -180,7 +181,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		return out, err
 	}
 	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
-	return out, s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return out, s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Runs().EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
 	})
 }

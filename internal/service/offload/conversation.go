@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 )
 
 // ConversationCompactor compacts conversations.
@@ -49,8 +50,8 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 	key := fmt.Sprintf("%d/%d", o.Conversation, o.Upto)
 	var made run.Run
 	var workspace string
-	err = c.Store.WithOffload(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
-		if workspace, err = tx.Workspace().Key(ctx); err != nil {
+	err = c.Store.InWorkspace(ctx, o.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if workspace, err = tx.Workspaces().Key(ctx); err != nil {
 			return err
 		}
 		var found bool
@@ -83,14 +84,14 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 }
 
 // record creates the run of a cycle and the run of its review.
-func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Overflow, key, workspace string,
+func (c ConversationCompactor) record(ctx context.Context, tx store.Tx, o agentrun.Overflow, key, workspace string,
 	spec Spec) (out run.Run, err error) {
 	put := func(kind run.Kind, parent string, spec any, workflow string) (run.Run, error) {
 		raw, err := json.Marshal(spec)
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		return tx.Runs().PutAgentRun(ctx, run.NewAgentRun{Kind: kind, Key: key, Generation: 1,
+		return tx.AgentRuns().PutAgentRun(ctx, run.NewAgentRun{Kind: kind, Key: key, Generation: 1,
 			ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw,
 			WorkflowID: workflow})
 	}
@@ -154,8 +155,8 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *CompactionResult) 
 	for _, g := range j.spec.Groups {
 		out.Handles = append(out.Handles, g.Handle)
 	}
-	return s.Store.WithOffload(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Items().PutCompaction(ctx,
+	return s.Store.InWorkspace(ctx, j.run.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.Offloads().PutCompaction(ctx,
 			workingmemory.Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run,
 				Content: content,
 				Tokens:  out.Tokens, Degraded: out.Degraded}); err != nil {

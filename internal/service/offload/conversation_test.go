@@ -53,8 +53,8 @@ func (w *working) begin(o agentrun.Overflow) agentrun.CompactionPlan {
 // record returns the record of a conversation after a turn.
 func (w *working) record(conversation int64, upto int) (c workingmemory.Compaction, found bool) {
 	w.t.Helper()
-	err := w.Service.Store.WithOffload(w.t.Context(), w.A.ID, func(ctx context.Context, tx offload.Tx) (err error) {
-		c, found, err = tx.Items().CompactionAt(ctx, conversation, upto)
+	err := w.Service.Store.InWorkspace(w.t.Context(), w.A.ID, func(ctx context.Context, tx store.Tx) (err error) {
+		c, found, err = tx.Offloads().CompactionAt(ctx, conversation, upto)
 		return err
 	})
 	testkit.Must(w.t, err)

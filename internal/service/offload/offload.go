@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
+	"cairn/internal/store"
 )
 
 // Request requests to shorten a thread.
@@ -155,7 +156,7 @@ func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob
 	for _, b := range blobs {
 		out.Away = append(out.Away, away(b))
 	}
-	return s.Store.WithOffload(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL)
 	})
 }
@@ -163,13 +164,13 @@ func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob
 // unnamed is the session of content that was offloaded without a name.
 const unnamed = "-"
 
-func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []workingmemory.Blob,
+func putAll(ctx context.Context, tx store.Tx, session workingmemory.Session, blobs []workingmemory.Blob,
 	ttl time.Duration) error {
 	if session.Key() == "" {
 		session.Name = unnamed
 	}
 	for _, b := range blobs {
-		if err := tx.Items().PutOffloaded(ctx, session, b, ttl); err != nil {
+		if err := tx.Offloads().PutOffloaded(ctx, session, b, ttl); err != nil {
 			return err
 		}
 	}
@@ -210,7 +211,7 @@ func (s *Service) records(ctx context.Context, r Request, groups []workingmemory
 }
 
 func (s *Service) result(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
-	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(context.WithoutCancel(ctx), ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -249,7 +250,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 	if err != nil {
 		return out, fmt.Errorf("encode the configuration: %w", err)
 	}
-	err = s.Store.WithOffload(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL); err != nil {
 			return err
 		}
@@ -269,7 +270,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 			}
 			generation = known.Generation + 1
 		}
-		out, err = tx.Runs().PutAgentRun(ctx,
+		out, err = tx.AgentRuns().PutAgentRun(ctx,
 			run.NewAgentRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw,
 				WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
 		if err != nil {

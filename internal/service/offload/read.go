@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
+	"cairn/internal/store"
 )
 
 // mostBlobs is the maximum number of blobs that a search of a session reads, oldest first.
@@ -102,8 +103,8 @@ func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where,
 		return workingmemory.Hits{}, fault.New(fault.InvalidArgument, "missing handle and session",
 			"send a handle or a session")
 	}
-	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
-		all, err := tx.Items().OffloadedBy(ctx, at.Session, mostBlobs)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		all, err := tx.Offloads().OffloadedBy(ctx, at.Session, mostBlobs)
 		if err == nil && len(all) == 0 {
 			err = fault.New(fault.NotFound, "no offloaded content, or it has expired",
 				"use the messages of the conversation")
@@ -112,7 +113,7 @@ func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where,
 			return err
 		}
 		for _, sha := range all {
-			b, found, err := tx.Items().Offloaded(ctx, at.Session, sha)
+			b, found, err := tx.Offloads().Offloaded(ctx, at.Session, sha)
 			if err != nil {
 				return err
 			}
@@ -136,9 +137,9 @@ func (s *Service) blob(ctx context.Context, ws int64, at workingmemory.Where) (b
 	if err := checkSession(at.Session.Name); err != nil {
 		return b, err
 	}
-	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		found := false
-		if b, found, err = tx.Items().Offloaded(ctx, at.Session, sha); err == nil && !found {
+		if b, found, err = tx.Offloads().Offloaded(ctx, at.Session, sha); err == nil && !found {
 			err = fault.New(fault.NotFound, fmt.Sprintf("handle %s not found", at.Handle),
 				"use a handle from this conversation that has not expired")
 		}

@@ -17,12 +17,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	WithOffload(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
 
 // Starter starts workflows in Temporal.
 type Starter interface {
@@ -32,7 +28,7 @@ type Starter interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store   Store
+	Store   *store.Store
 	Ledger  *ledger.Ledger
 	Starter Starter // nil without Temporal
 }

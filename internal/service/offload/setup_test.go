@@ -39,7 +39,7 @@ func setup(t *testing.T) *working {
 	w := &working{t: t, db: pgtest.Open(t), model: &model{answer: recorded}}
 	calls := &ledger.Ledger{Ports: ledger.Ports{Store: w.db.Store, Model: w.model, Lease: time.Minute,
 		StoreRetryFor: time.Minute}}
-	w.Service = &offload.Service{Ports: offload.Ports{Store: w.db.Offload(), Ledger: calls}}
+	w.Service = &offload.Service{Ports: offload.Ports{Store: w.db.Store, Ledger: calls}}
 	w.temporal = &temporal{Service: w.Service}
 	w.Starter = w.temporal
 	return w

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/store"
 )
 
 // NoteArgs is one observation of a day.
@@ -45,12 +46,12 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 			w.Tainted = w.Tainted || len(risk) > 0 // stored for search, but not promoted without approval
 		}
 	}
-	return doOnce(ctx, k, a, "note_append", in, func(ctx context.Context, tx Tx) (NoteResult, error) {
+	return doOnce(ctx, k, a, "note_append", in, func(ctx context.Context, tx store.Tx) (NoteResult, error) {
 		if refusal != nil {
 			return NoteResult{}, refusal
 		}
 		out := NoteResult{Action: "unchanged", Date: a.Subject.Target}
-		notes, err := tx.Recalls().NotesOf(ctx, a.Subject.Target, DayNotes)
+		notes, err := tx.Reflections().NotesOf(ctx, a.Subject.Target, DayNotes)
 		if err != nil {
 			return out, err
 		}
@@ -67,7 +68,7 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 		}
 		noon := day.Add(12 * time.Hour)
 		e := &memory.Entry{Type: memory.Note, Target: out.Date, Content: content, EventTime: &noon}
-		if err := tx.Memories().WriteMemories(ctx,
+		if err := tx.PromptMemory().WriteMemories(ctx,
 			memory.Plan{Steps: []memory.Step{{Action: memory.Add, Entry: e, Content: content}}}, w); err != nil {
 			return out, err
 		}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // maxPending is the maximum number of pending writes in a workspace. The limit stops an agent that
@@ -24,9 +25,9 @@ const (
 	conflict = "conflict" // an entry has changed since
 )
 
-func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memory.Writer, reason string) (int64,
+func stage(ctx context.Context, tx store.Tx, r request, plan memory.Plan, w memory.Writer, reason string) (int64,
 	error) {
-	n, err := tx.Pending().CountPendingMemories(ctx)
+	n, err := tx.PendingMemories().CountPendingMemories(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -34,7 +35,7 @@ func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memory.Wri
 		return 0, fault.New(fault.QuotaExceeded, fmt.Sprintf("%d writes already need approval", n),
 			"ask the user to approve or reject pending writes first")
 	}
-	return tx.Pending().PutPendingMemory(ctx,
+	return tx.PendingMemories().PutPendingMemory(ctx,
 		memory.Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add),
 			Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
 }
@@ -46,8 +47,8 @@ func (k *Service) Waiting(ctx context.Context, a agent.Actor, id int64) (memory.
 
 // PendingList lists the pending writes, oldest first.
 func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []memory.Pending, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Pending().PendingMemories(ctx, max)
+	err = k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		out, err = tx.PendingMemories().PendingMemories(ctx, max)
 		return err
 	})
 	return out, err
@@ -71,7 +72,7 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64, d approv
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		vectors = k.embed(ctx, a.Workspace, contents(waiting.Operations))
 	}
-	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
+	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx store.Tx) (DecisionResult, error) {
 		return k.approve(ctx, tx, a, id, nil, d, vectors)
 	})
 	return out, conflicted(id, out, err)
@@ -105,16 +106,16 @@ func (k *Service) ApproveEdited(ctx context.Context, a agent.Actor, id int64, te
 		ID    int64    `json:"id"`
 		Texts []string `json:"texts"`
 	}{id, texts}
-	out, err := doOnce(ctx, k, a, "memory_edit", args, func(ctx context.Context, tx Tx) (DecisionResult, error) {
+	out, err := doOnce(ctx, k, a, "memory_edit", args, func(ctx context.Context, tx store.Tx) (DecisionResult, error) {
 		return k.approve(ctx, tx, a, id, texts, d, vectors)
 	})
 	return out, conflicted(id, out, err)
 }
 
 // approve applies a pending write, or what a person made of it.
-func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, texts []string, d approval.Decision,
+func (k *Service) approve(ctx context.Context, tx store.Tx, a agent.Actor, id int64, texts []string, d approval.Decision,
 	vectors memory.Embedded) (DecisionResult, error) {
-	p, err := tx.Pending().PendingMemory(ctx, id)
+	p, err := tx.PendingMemories().PendingMemory(ctx, id)
 	if err != nil {
 		return DecisionResult{}, err
 	}
@@ -131,9 +132,9 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 	if outdated, err := isOutdated(ctx, tx, p); err != nil {
 		return DecisionResult{}, err
 	} else if outdated {
-		return DecisionResult{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
+		return DecisionResult{Pending: id, State: conflict}, tx.PendingMemories().DecideMemory(ctx, id, conflict)
 	}
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return DecisionResult{}, err
 	}
@@ -166,13 +167,13 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, t
 		fmt.Sprintf("pending memory %d%s", id, note)); err != nil {
 		return DecisionResult{}, err
 	}
-	return out, tx.Pending().DecideMemory(ctx, id, approved)
+	return out, tx.PendingMemories().DecideMemory(ctx, id, approved)
 }
 
 // isOutdated reports whether an entry that the write is based on has changed or is not active any more.
-func isOutdated(ctx context.Context, tx Tx, p memory.Pending) (bool, error) {
+func isOutdated(ctx context.Context, tx store.Tx, p memory.Pending) (bool, error) {
 	for entry, version := range p.Base {
-		e, err := tx.Memories().Memory(ctx, entry)
+		e, err := tx.PromptMemory().Memory(ctx, entry)
 		if err != nil || e.Status != memory.Active {
 			return err == nil, err
 		}
@@ -184,11 +185,11 @@ func isOutdated(ctx context.Context, tx Tx, p memory.Pending) (bool, error) {
 }
 
 // changedSince reports whether the content of an entry may have changed since a version. A move changes none.
-func changedSince(ctx context.Context, tx Tx, e memory.Entry, version int) (bool, error) {
+func changedSince(ctx context.Context, tx store.Tx, e memory.Entry, version int) (bool, error) {
 	if e.Version <= version {
 		return e.Version < version, nil
 	}
-	later, err := tx.Memories().MemoryHistory(ctx, e.ID, e.Version-version)
+	later, err := tx.PromptMemory().MemoryHistory(ctx, e.ID, e.Version-version)
 	return slices.ContainsFunc(later, func(r memory.Revision) bool {
 		return r.Action != memory.Move && r.Action != memory.Return
 	}), err
@@ -199,20 +200,20 @@ func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (Decision
 	if err := memorywrite.RequirePerson(a, "rejecting"); err != nil {
 		return DecisionResult{}, err
 	}
-	return doOnce(ctx, k, a, "memory_reject", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
-		if _, err := tx.Pending().PendingMemory(ctx, id); err != nil {
+	return doOnce(ctx, k, a, "memory_reject", id, func(ctx context.Context, tx store.Tx) (DecisionResult, error) {
+		if _, err := tx.PendingMemories().PendingMemory(ctx, id); err != nil {
 			return DecisionResult{}, err
 		}
 		if err := tx.Operations().Record(ctx, audit.MemoryReject, fmt.Sprintf("pending memory %d", id)); err != nil {
 			return DecisionResult{}, err
 		}
-		return DecisionResult{Pending: id, State: rejected}, tx.Pending().DecideMemory(ctx, id, rejected)
+		return DecisionResult{Pending: id, State: rejected}, tx.PendingMemories().DecideMemory(ctx, id, rejected)
 	})
 }
 
 func (k *Service) pending(ctx context.Context, ws, id int64) (p memory.Pending, err error) {
-	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
-		p, err = tx.Pending().PendingMemory(ctx, id)
+	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		p, err = tx.PendingMemories().PendingMemory(ctx, id)
 		return err
 	})
 	return p, err

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // PromptMemory is the memory of a workspace as a prompt shows it.
@@ -27,13 +28,13 @@ type Line struct {
 // prompts. Dangerous text is replaced with a placeholder. Tainted entries are omitted until a
 // person clears the taint.
 func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
-	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		soul, err := tx.Souls().Soul(ctx)
 		if err != nil {
 			return err
 		}
 		out.Soul, out.SoulVersion = memorywrite.Sanitize("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
-		entries, err := tx.Memories().InPrompt(ctx, memory.PromptTypes, maxEntries)
+		entries, err := tx.PromptMemory().InPrompt(ctx, memory.PromptTypes, maxEntries)
 		for _, e := range entries {
 			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content), Origin: e.Origin}
 			if line.Text != e.Content {

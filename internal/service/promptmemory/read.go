@@ -16,6 +16,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // ListArgs filters a listing.
@@ -51,13 +52,13 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 		in.Limit = listLimit
 	}
 	out := Listing{Usage: map[memory.Type]int{}}
-	err := k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Workspace().Settings(ctx)
+	err := k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
 		for _, t := range types {
-			active, err := tx.Memories().InPrompt(ctx, []memory.Type{t}, maxEntries)
+			active, err := tx.PromptMemory().InPrompt(ctx, []memory.Type{t}, maxEntries)
 			if err != nil {
 				return err
 			}
@@ -67,7 +68,7 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 			}
 			out.Usage[t] = memory.Usage(runes, budget(chosen, t))
 		}
-		out.Entries, err = tx.Memories().Memories(ctx, types, in.All, in.Limit)
+		out.Entries, err = tx.PromptMemory().Memories(ctx, types, in.All, in.Limit)
 		return err
 	})
 	for i := range out.Entries {
@@ -78,8 +79,8 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 
 // Get reads one entry in any status.
 func (k *Service) Get(ctx context.Context, a agent.Actor, id string) (e memory.Entry, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		e, err = tx.Memories().Memory(ctx, id)
+	err = k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		e, err = tx.PromptMemory().Memory(ctx, id)
 		return err
 	})
 	show(a, &e)
@@ -88,11 +89,11 @@ func (k *Service) Get(ctx context.Context, a agent.Actor, id string) (e memory.E
 
 // History lists the revisions of an entry, latest first.
 func (k *Service) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Memories().Memory(ctx, id); err != nil {
+	err = k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.PromptMemory().Memory(ctx, id); err != nil {
 			return err
 		}
-		out, err = tx.Memories().MemoryHistory(ctx, id, max)
+		out, err = tx.PromptMemory().MemoryHistory(ctx, id, max)
 		return err
 	})
 	if a.Origin != agent.OriginUser {
@@ -252,11 +253,11 @@ func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fo
 		return
 	}
 	query := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(in.Query), " "))))
-	_ = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Recalls().Show(ctx, a.Run, a.Op, seen); err != nil || len(notes) == 0 {
+	_ = k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if err := tx.LongTerm().Show(ctx, a.Run, a.Op, seen); err != nil || len(notes) == 0 {
 			return err
 		}
-		return tx.Recalls().Recalled(ctx, query, notes, relevances)
+		return tx.Reflections().Recalled(ctx, query, notes, relevances)
 	})
 }
 
@@ -272,8 +273,8 @@ func (k *Service) entries(ctx context.Context, ws int64, found []index.Result) (
 			ids = append(ids, f.ID)
 		}
 	}
-	return out, k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
-		all, err := tx.Recalls().LongTerm(ctx, ids)
+	return out, k.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		all, err := tx.LongTerm().LongTerm(ctx, ids)
 		for _, e := range all {
 			out[e.ID] = e
 		}

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // RestoreArgs selects a version of an entry to restore.
@@ -30,12 +31,12 @@ func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (W
 	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
 		return WriteResult{}, err
 	}
-	return doOnce(ctx, k, a, "memory_restore", in, func(ctx context.Context, tx Tx) (WriteResult, error) {
+	return doOnce(ctx, k, a, "memory_restore", in, func(ctx context.Context, tx store.Tx) (WriteResult, error) {
 		// Entries whose undo period has passed cannot be restored.
-		if _, err := tx.Former().EraseDeleted(ctx, erasedAtOnce); err != nil {
+		if _, err := tx.DeletedSkills().EraseDeleted(ctx, erasedAtOnce); err != nil {
 			return WriteResult{}, err
 		}
-		e, err := tx.Memories().Memory(ctx, in.ID)
+		e, err := tx.PromptMemory().Memory(ctx, in.ID)
 		if err == nil && !slices.Contains(memory.PromptTypes, e.Type) {
 			err = fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", in.ID), "")
 		}
@@ -46,11 +47,11 @@ func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (W
 		if version == 0 {
 			version = e.Version
 		}
-		r, err := tx.Former().RevisionAt(ctx, e.Key, version)
+		r, err := tx.LongTerm().RevisionAt(ctx, e.Key, version)
 		if err != nil {
 			return WriteResult{}, err
 		}
-		history, err := tx.Memories().MemoryHistory(ctx, e.ID, mostVersions)
+		history, err := tx.PromptMemory().MemoryHistory(ctx, e.ID, mostVersions)
 		if err != nil {
 			return WriteResult{}, err
 		}
@@ -62,22 +63,22 @@ func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (W
 }
 
 // restore writes the content of a revision as the version after e.
-func (k *Service) restore(ctx context.Context, tx Tx, a agent.Actor, e memory.Entry, r memory.Revision) (WriteResult,
+func (k *Service) restore(ctx context.Context, tx store.Tx, a agent.Actor, e memory.Entry, r memory.Revision) (WriteResult,
 	error) {
 	risk, err := memory.Inspect("the content", r.Content) // the rules may have changed
 	if err != nil {
 		return WriteResult{}, err
 	}
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return WriteResult{}, err
 	}
 	most := budget(chosen, e.Type)
-	entries, err := tx.Memories().InPrompt(ctx, []memory.Type{e.Type}, maxEntries)
+	entries, err := tx.PromptMemory().InPrompt(ctx, []memory.Type{e.Type}, maxEntries)
 	if err != nil {
 		return WriteResult{}, err
 	}
-	same, err := tx.Recalls().Sayings(ctx, []memory.Statement{{Scope: memory.Scope{Type: e.Type}, Content: r.Content}})
+	same, err := tx.LongTerm().Sayings(ctx, []memory.Statement{{Scope: memory.Scope{Type: e.Type}, Content: r.Content}})
 	if err != nil {
 		return WriteResult{}, err
 	}
@@ -100,7 +101,7 @@ func (k *Service) restore(ctx context.Context, tx Tx, a agent.Actor, e memory.En
 		return WriteResult{}, err
 	}
 	if e.Status == memory.Active { // its text was replaced
-		if _, err := tx.Workspace().RevokeSessions(ctx); err != nil {
+		if _, err := tx.Sessions().RevokeSessions(ctx); err != nil {
 			return WriteResult{}, err
 		}
 	}

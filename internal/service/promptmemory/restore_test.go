@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -124,18 +125,18 @@ func TestARestorationOfAnActiveEntryReplacesItsText(t *testing.T) {
 
 // sessions counts how often the prompt sessions are withdrawn.
 type sessions struct {
-	promptmemory.Store
+	*store.Store
 	revoked int
 }
 
-func (s *sessions) WithMemory(ctx context.Context, ws int64, fn func(context.Context, promptmemory.Tx) error) error {
-	return s.Store.WithMemory(ctx, ws, func(ctx context.Context, tx promptmemory.Tx) error {
+func (s *sessions) WithMemory(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		return fn(ctx, counted{tx, s})
 	})
 }
 
 type counted struct {
-	promptmemory.Tx
+	store.Tx
 	*sessions
 }
 

@@ -5,6 +5,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 	"context"
 	"testing"
@@ -46,9 +47,9 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID,
-		func(ctx context.Context, tx longterm.Tx) error {
-			found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
+	testkit.Must(l.t, l.db.LongTerm().InWorkspace(l.t.Context(), l.A.ID,
+		func(ctx context.Context, tx store.Tx) error {
+			found, err := tx.LongTerm().LongTerm(l.t.Context(), []string{id})
 			if err == nil && len(found) == 1 {
 				e = found[0]
 			}

@@ -21,16 +21,12 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	WithMemory(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    *store.Store
 	Embedder memorywrite.Embedder
 	Space    int16
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
@@ -51,8 +47,8 @@ func New(p Ports) (*Service, error) {
 
 // doOnce runs effect once per operation ID of the actor.
 func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, args any,
-	effect func(context.Context, Tx) (T, error)) (T, error) {
-	return memorywrite.Once(ctx, k.Store.WithMemory, a, name, args, effect)
+	effect func(context.Context, store.Tx) (T, error)) (T, error) {
+	return memorywrite.Once(ctx, k.Store.InWorkspace, a, name, args, effect)
 }
 
 // writer returns the Writer for an actor.

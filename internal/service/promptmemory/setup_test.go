@@ -16,6 +16,7 @@ import (
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -91,12 +92,12 @@ func (b *bundle) rows() string {
 }
 
 // lossy is a store that commits but loses the acknowledgement.
-type lossy struct{ promptmemory.Store }
+type lossy struct{ *store.Store }
 
 var errLost = errors.New("the connection broke after the commit")
 
-func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(context.Context, promptmemory.Tx) error) error {
-	if err := l.Store.WithMemory(ctx, ws, fn); err != nil {
+func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
+	if err := l.Store.InWorkspace(ctx, ws, fn); err != nil {
 		return err
 	}
 	return errLost

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // SoulArgs changes the reply preferences.
@@ -31,7 +32,7 @@ const nextSession = "next_session"
 
 // SoulGet returns the current soul. Version 0 means that the soul was never set.
 func (k *Service) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, err = tx.Souls().Soul(ctx)
 		return err
 	})
@@ -46,7 +47,7 @@ func (k *Service) SoulHistory(ctx context.Context, a agent.Actor, max int) (out 
 	if err := memorywrite.RequirePerson(a, "reading the history of the soul"); err != nil {
 		return nil, err
 	}
-	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+	err = k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, err = tx.Souls().SoulHistory(ctx, max)
 		return err
 	})
@@ -68,7 +69,7 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 		return SoulResult{}, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid mode %q", in.Mode),
 			"use \"replace\" or \"append\"")
 	}
-	return doOnce(ctx, k, a, "soul_update", in, func(ctx context.Context, tx Tx) (SoulResult, error) {
+	return doOnce(ctx, k, a, "soul_update", in, func(ctx context.Context, tx store.Tx) (SoulResult, error) {
 		content, stripped := memory.CleanSoul(in.Content)
 		if content == "" && (stripped > 0 || action == memory.SoulAppend) {
 			return SoulResult{}, fault.New(fault.InvalidArgument,
@@ -95,7 +96,7 @@ func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrit
 	if err := memorywrite.RequirePerson(a, "rolling back the soul"); err != nil {
 		return SoulResult{}, err
 	}
-	return doOnce(ctx, k, a, "soul_rollback", in, func(ctx context.Context, tx Tx) (SoulResult, error) {
+	return doOnce(ctx, k, a, "soul_rollback", in, func(ctx context.Context, tx store.Tx) (SoulResult, error) {
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
 			return SoulResult{}, err
@@ -114,7 +115,7 @@ func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrit
 	})
 }
 
-func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memory.Soul, content string,
+func (k *Service) setSoul(ctx context.Context, tx store.Tx, a agent.Actor, current memory.Soul, content string,
 	action memory.SoulAction) (SoulResult, error) {
 	risk, err := memory.Inspect("the soul", content)
 	if err != nil {
@@ -132,13 +133,13 @@ func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current mem
 	out.Version, err = tx.Souls().AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
 	// The user removed text: prompt sessions must not show it any more.
 	if err == nil && a.Origin == agent.OriginUser && !strings.Contains(content, current.Content) {
-		_, err = tx.Workspace().RevokeSessions(ctx)
+		_, err = tx.Sessions().RevokeSessions(ctx)
 	}
 	return out, err
 }
 
 // expect returns the current soul, or an error if its version is not the expected one.
-func expect(ctx context.Context, tx Tx, version *int) (memory.Soul, error) {
+func expect(ctx context.Context, tx store.Tx, version *int) (memory.Soul, error) {
 	current, err := tx.Souls().Soul(ctx)
 	if err == nil && version != nil && *version != current.Version {
 		return current, fault.New(fault.VersionConflict,

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/memorywrite"
+	"cairn/internal/store"
 )
 
 // SaveArgs adds an entry.
@@ -89,7 +90,7 @@ func (k *Service) write(ctx context.Context, a agent.Actor, name string, args an
 	if refusal == nil { // never send a secret to an embedder
 		w = w.With(k.embed(ctx, a.Workspace, contents(r.operations)))
 	}
-	return doOnce(ctx, k, a, name, args, func(ctx context.Context, tx Tx) (WriteResult, error) {
+	return doOnce(ctx, k, a, name, args, func(ctx context.Context, tx store.Tx) (WriteResult, error) {
 		if refusal != nil { // a retry returns the stored result, even if the rules have changed
 			return WriteResult{}, refusal
 		}
@@ -145,12 +146,12 @@ func contents(operations []memory.Operation) (out []string) {
 // apply plans on locked rows, and writes or stages the plan.
 func (k *Service) apply(
 	ctx context.Context,
-	tx Tx,
+	tx store.Tx,
 	a agent.Actor,
 	r request,
 	w memory.Writer,
 ) (WriteResult, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return WriteResult{}, err
 	}
@@ -193,9 +194,9 @@ func (k *Service) apply(
 }
 
 // execute writes a plan and returns the IDs of the entries that left the prompt.
-func (k *Service) execute(ctx context.Context, tx Tx, plan memory.Plan, w memory.Writer) (moved []string,
+func (k *Service) execute(ctx context.Context, tx store.Tx, plan memory.Plan, w memory.Writer) (moved []string,
 	err error) {
-	if err := tx.Memories().WriteMemories(ctx, plan, w); err != nil {
+	if err := tx.PromptMemory().WriteMemories(ctx, plan, w); err != nil {
 		return nil, err
 	}
 	for _, e := range plan.Moves {
@@ -205,15 +206,15 @@ func (k *Service) execute(ctx context.Context, tx Tx, plan memory.Plan, w memory
 }
 
 // confirm records which entries were said again, unless untrusted text may have said it.
-func (k *Service) confirm(ctx context.Context, tx Tx, plan memory.Plan, w memory.Writer) error {
+func (k *Service) confirm(ctx context.Context, tx store.Tx, plan memory.Plan, w memory.Writer) error {
 	if len(plan.Confirmed) == 0 || w.Tainted {
 		return nil
 	}
-	return tx.Memories().Confirm(ctx, plan.Confirmed)
+	return tx.PromptMemory().Confirm(ctx, plan.Confirmed)
 }
 
 // recordConsole records the changes of a person in the web console.
-func recordConsole(ctx context.Context, tx Tx, plan memory.Plan) error {
+func recordConsole(ctx context.Context, tx store.Tx, plan memory.Plan) error {
 	for _, step := range plan.Steps {
 		act, recorded := memorywrite.ConsoleAct(ctx, step.Action)
 		if !recorded {
@@ -228,17 +229,17 @@ func recordConsole(ctx context.Context, tx Tx, plan memory.Plan) error {
 
 // withdraw revokes the prompt sessions if a plan removes or replaces text. Additions take effect in
 // the next session.
-func withdraw(ctx context.Context, tx Tx, plan memory.Plan) error {
+func withdraw(ctx context.Context, tx store.Tx, plan memory.Plan) error {
 	if plan.Count(memory.Remove)+plan.Count(memory.Replace) == 0 {
 		return nil
 	}
-	_, err := tx.Workspace().RevokeSessions(ctx)
+	_, err := tx.Sessions().RevokeSessions(ctx)
 	return err
 }
 
 // plan plans a write on the entries in the prompt, and on those outside of it that the write is about.
-func (k *Service) plan(ctx context.Context, tx Tx, r request, room memory.Room) (memory.Plan, error) {
-	entries, err := tx.Memories().InPrompt(ctx, []memory.Type{r.store}, maxEntries)
+func (k *Service) plan(ctx context.Context, tx store.Tx, r request, room memory.Room) (memory.Plan, error) {
+	entries, err := tx.PromptMemory().InPrompt(ctx, []memory.Type{r.store}, maxEntries)
 	if err != nil {
 		return memory.Plan{}, err
 	}
@@ -246,7 +247,7 @@ func (k *Service) plan(ctx context.Context, tx Tx, r request, room memory.Room) 
 	for _, content := range contents(r.operations) {
 		said = append(said, memory.Statement{Scope: memory.Scope{Type: r.store}, Content: content})
 	}
-	known, err := tx.Recalls().Sayings(ctx, said)
+	known, err := tx.LongTerm().Sayings(ctx, said)
 	if err != nil {
 		return memory.Plan{}, err
 	}
@@ -257,7 +258,7 @@ func (k *Service) plan(ctx context.Context, tx Tx, r request, room memory.Room) 
 	}
 	plan, err := memory.MakePlan(r.store, entries, r.operations, room)
 	if fault.CodeOf(err) == fault.NoMatch {
-		if entries, err = tx.Memories().Memories(ctx, []memory.Type{r.store}, false, maxEntries); err != nil {
+		if entries, err = tx.PromptMemory().Memories(ctx, []memory.Type{r.store}, false, maxEntries); err != nil {
 			return memory.Plan{}, err
 		}
 		plan, err = memory.MakePlan(r.store, entries, r.operations, room)
@@ -282,12 +283,12 @@ func shownSafe(err error) error {
 const maxEntries = 100_000
 
 // quota limits the number of entries that an unattended run adds.
-func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {
+func quota(ctx context.Context, tx store.Tx, a agent.Actor, plan memory.Plan) error {
 	adds := plan.Count(memory.Add)
 	if !a.Origin.Autonomous() || adds == 0 {
 		return nil
 	}
-	before, err := tx.Memories().AddedBy(ctx, a.Run, memory.PromptTypes)
+	before, err := tx.PromptMemory().AddedBy(ctx, a.Run, memory.PromptTypes)
 	if err != nil {
 		return err
 	}

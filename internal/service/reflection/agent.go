@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 )
 
 // Agent implements agentrun.Agent for reflections.
@@ -89,17 +90,17 @@ func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out a
 		m.Task = fmt.Sprintf("%s (%d/%d)", p.Date, part+1, n)
 	}
 	var said []reflection.Message
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		said = nil
 		for _, span := range inPart(p.Spans, part) {
-			found, err := tx.Reads().Range(ctx, reflection.Read{Conversation: span.Conversation, FromSeq: span.FromSeq,
+			found, err := tx.Reflections().Range(ctx, reflection.Read{Conversation: span.Conversation, FromSeq: span.FromSeq,
 				ToSeq: span.ToSeq})
 			if err != nil {
 				return err
 			}
 			said = append(said, found...)
 		}
-		notes, err := tx.Notes().NotesOf(ctx, p.Date, notesShown)
+		notes, err := tx.Reflections().NotesOf(ctx, p.Date, notesShown)
 		for _, n := range notes {
 			safe, finding := guard.Sanitize("note", n.ID, n.Content)
 			if finding != nil {

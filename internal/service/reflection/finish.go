@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 )
 
 // finished is the stored result of Finish.
@@ -31,14 +32,14 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e run.Result) (js
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out.Report = p.report()
 		out.Report.Count(w.Steps)
 		out.Report.Promoted = promoted
 		out.Report.PartsRead = shownParts(w, p)
 		out.Report.Left = p.Left || out.Report.PartsRead < out.Report.Parts
 		out.Status = out.Report.StatusFor(e.Reason)
-		if err := tx.Reads().LockReflections(ctx); err != nil {
+		if err := tx.Reflections().LockReflections(ctx); err != nil {
 			return err
 		}
 		if out.Status == reflection.Failed {
@@ -46,10 +47,10 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e run.Result) (js
 			if err := s.failed(ctx, tx, w, p, e.Reason, &out.Report); err != nil {
 				return err
 			}
-		} else if err := tx.Reads().EndReads(ctx, id, out.Report.PartsRead, readDone); err != nil {
+		} else if err := tx.Reflections().EndReads(ctx, id, out.Report.PartsRead, readDone); err != nil {
 			return err
 		}
-		if err := tx.Days().FreeReads(ctx, id); err != nil {
+		if err := tx.Reflections().FreeReads(ctx, id); err != nil {
 			return err
 		}
 		if err := mark(ctx, tx, id, out.Status != reflection.Failed); err != nil {
@@ -61,7 +62,7 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e run.Result) (js
 		if p.Why != contract.ReflectionOfSweep || out.Report.Wrote()+out.Report.Staged == 0 {
 			return nil
 		}
-		return tx.Workspace().PutDigest(ctx, id, out.Report.Digest())
+		return tx.Workspaces().PutDigest(ctx, id, out.Report.Digest())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("finish the reflection of %s: %w", p.Date, err)
@@ -78,7 +79,7 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e run.Result) (js
 // one. A canceled run is not a failure.
 func (s Agent) failed(
 	ctx context.Context,
-	tx Tx,
+	tx store.Tx,
 	w agentrun.RunView,
 	p PinnedReflection,
 	reason agent.Reason,
@@ -87,7 +88,7 @@ func (s Agent) failed(
 	if reason == agent.Interrupted {
 		return nil
 	}
-	recent, err := tx.Days().Reflections(ctx, "", 2*reflection.Patience)
+	recent, err := tx.Reflections().Reflections(ctx, "", 2*reflection.Patience)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (s Agent) failed(
 		return nil
 	}
 	r.Alert = true
-	reads, err := tx.Reads().Reads(ctx, w.Run.Ref.Run)
+	reads, err := tx.Reflections().Reads(ctx, w.Run.Ref.Run)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s Agent) failed(
 		if read.State != readOpen {
 			continue
 		}
-		messages, err := tx.Reads().Range(ctx, read)
+		messages, err := tx.Reflections().Range(ctx, read)
 		if err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func (s Agent) failed(
 			read.ToSeq, messages = messages[later].Seq-1, messages[:later]
 		}
 		r.Skipped += len(messages)
-		if err := tx.Reads().SkipRead(ctx, w.Run.Ref.Run, read); err != nil {
+		if err := tx.Reflections().SkipRead(ctx, w.Run.Ref.Run, read); err != nil {
 			return err
 		}
 	}
@@ -141,8 +142,8 @@ func (s Agent) failed(
 
 // mark moves the mark of each conversation of a run up to its first unread message. With reviewed,
 // reviews need not read these messages either.
-func mark(ctx context.Context, tx Tx, id string, reviewed bool) error {
-	reads, err := tx.Reads().Reads(ctx, id)
+func mark(ctx context.Context, tx store.Tx, id string, reviewed bool) error {
+	reads, err := tx.Reflections().Reads(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -152,30 +153,30 @@ func mark(ctx context.Context, tx Tx, id string, reviewed bool) error {
 			continue
 		}
 		done = append(done, r.Conversation)
-		c, err := tx.Workspace().LockConversation(ctx, r.Conversation)
+		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
-		seq, err := tx.Days().ContiguousMark(ctx, r.Conversation)
+		seq, err := tx.Reflections().ContiguousMark(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
 		if seq < 0 {
 			continue
 		}
-		if err := tx.Workspace().SetMark(ctx, r.Conversation, run.Reflection, seq, id); err != nil {
+		if err := tx.AgentRuns().SetMark(ctx, r.Conversation, run.Reflection, seq, id); err != nil {
 			return err
 		}
 		if !reviewed {
 			continue
 		}
-		turn, err := tx.Days().LastTurn(ctx, r.Conversation, seq)
+		turn, err := tx.Reflections().LastTurn(ctx, r.Conversation, seq)
 		if err != nil {
 			return err
 		}
 		if turn > c.Reviewed {
 			c.Reviewed = turn
-			if err := tx.Workspace().SaveCounters(ctx, c); err != nil {
+			if err := tx.Conversations().SaveCounters(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -185,8 +186,8 @@ func mark(ctx context.Context, tx Tx, id string, reviewed bool) error {
 
 // day stores the result of a date: the writes of all its runs and the number of messages first
 // shown to them.
-func day(ctx context.Context, tx Tx, id string, p PinnedReflection, status string, r reflection.Report) error {
-	runs, err := tx.Days().Reflections(ctx, p.Date, runsShown)
+func day(ctx context.Context, tx store.Tx, id string, p PinnedReflection, status string, r reflection.Report) error {
+	runs, err := tx.Reflections().Reflections(ctx, p.Date, runsShown)
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func day(ctx context.Context, tx Tx, id string, p PinnedReflection, status strin
 			status = one.Status
 		}
 	}
-	return tx.Days().PutDay(ctx, id, status, r)
+	return tx.Reflections().PutDay(ctx, id, status, r)
 }
 
 // Result returns what Finish has stored. It contains no text of the model, because the result is

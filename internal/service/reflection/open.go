@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 )
 
 // Request requests the reflection of a date.
@@ -84,9 +85,9 @@ func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err erro
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithReflections(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out = OpenResult{}
-		if err := tx.Reads().LockReflections(ctx); err != nil {
+		if err := tx.Reflections().LockReflections(ctx); err != nil {
 			return err
 		}
 		at, err := place(ctx, tx, r)
@@ -135,9 +136,9 @@ type placed struct {
 }
 
 // place finds the matching run, or the generation of the run to create.
-func place(ctx context.Context, tx Tx, r Request) (placed, error) {
+func place(ctx context.Context, tx store.Tx, r Request) (placed, error) {
 	if r.WorkflowID != "" { // a run that this workflow, or an earlier one with its ID, has opened
-		runs, err := tx.Days().Reflections(ctx, r.Date, runsShown)
+		runs, err := tx.Reflections().Reflections(ctx, r.Date, runsShown)
 		if err != nil {
 			return placed{}, err
 		}
@@ -156,7 +157,7 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 		next.again = any && latest.Status == run.Ended && latest.Reason != reflection.Failed
 		return next, nil
 	case r.Generation > 1:
-		found, _, err := tx.Days().ReflectionOf(ctx, r.Date, r.Generation)
+		found, _, err := tx.Reflections().ReflectionOf(ctx, r.Date, r.Generation)
 		return placed{found: found}, err
 	case !any:
 		return next, nil
@@ -170,7 +171,7 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 
 // record creates a run with the messages to read. If there are none and the date has a run, it
 // returns that one.
-func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at placed) (made run.Run, isNew bool,
+func record(ctx context.Context, tx store.Tx, r Request, zone *time.Location, at placed) (made run.Run, isNew bool,
 	err error) {
 	messages, stale, err := collect(ctx, tx, r, at.again)
 	if err != nil {
@@ -200,20 +201,20 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	if made, err = put(ctx, tx, r, spec, p, at.generation); err != nil {
 		return made, false, err
 	}
-	if err := tx.Reads().PutReads(ctx, made.Ref.Run, slices.Concat(reads(spans), stale)); err != nil {
+	if err := tx.Reflections().PutReads(ctx, made.Ref.Run, slices.Concat(reads(spans), stale)); err != nil {
 		return made, false, err
 	}
 	if len(said) == 0 {
 		made, err = recordEmpty(ctx, tx, made, p)
 		return made, true, err
 	}
-	if err := tx.Days().PutDay(ctx, made.Ref.Run, statusStarted, p.report()); err != nil {
+	if err := tx.Reflections().PutDay(ctx, made.Ref.Run, statusStarted, p.report()); err != nil {
 		return made, false, err
 	}
 	return made, true, tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 }
 
-func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p PinnedReflection, generation int) (made run.Run,
+func put(ctx context.Context, tx store.Tx, r Request, spec agentrun.Spec, p PinnedReflection, generation int) (made run.Run,
 	err error) {
 	if spec.Pinned, err = json.Marshal(p); err != nil {
 		return made, fmt.Errorf("encode the pinned data of the reflection: %w", err)
@@ -222,7 +223,7 @@ func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p PinnedRefl
 	if err != nil {
 		return made, fmt.Errorf("encode the configuration: %w", err)
 	}
-	return tx.Runs().PutAgentRun(ctx, run.NewAgentRun{Kind: run.Reflection, Key: r.Date, Generation: generation,
+	return tx.AgentRuns().PutAgentRun(ctx, run.NewAgentRun{Kind: run.Reflection, Key: r.Date, Generation: generation,
 		ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
 		WorkflowID: r.workflowID(generation)})
 }
@@ -238,9 +239,9 @@ func (r Request) workflowID(generation int) string {
 }
 
 // recordEmpty ends a run without messages. Skipped messages are marked as done.
-func recordEmpty(ctx context.Context, tx Tx, made run.Run, p PinnedReflection) (run.Run, error) {
+func recordEmpty(ctx context.Context, tx store.Tx, made run.Run, p PinnedReflection) (run.Run, error) {
 	id := made.Ref.Run
-	if err := tx.Reads().EndReads(ctx, id, parts(p.Spans), readDone); err != nil {
+	if err := tx.Reflections().EndReads(ctx, id, parts(p.Spans), readDone); err != nil {
 		return made, err
 	}
 	if err := mark(ctx, tx, id, false); err != nil {
@@ -249,7 +250,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p PinnedReflection) (
 	report := p.report()
 	var err error
 	if p.Why == contract.ReflectionOfSweep {
-		if report.EmptyWeek, err = tx.Days().EmptyWeek(ctx, p.To); err != nil {
+		if report.EmptyWeek, err = tx.Reflections().EmptyWeek(ctx, p.To); err != nil {
 			return made, err
 		}
 	}
@@ -278,17 +279,17 @@ func budget(s agentrun.Spec) agent.Budget {
 
 // collect returns the messages to read, and ranges that are too old. A backfilled date has only its
 // own messages.
-func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []reflection.Message,
+func collect(ctx context.Context, tx store.Tx, r Request, again bool) (messages []reflection.Message,
 	stale []reflection.Read, err error) {
 	w := reflection.Window{Until: r.To, Max: maxMessages}
 	if again || r.Why == contract.ReflectionOfBackfill {
 		w.Since, w.Again = r.From, again
-		messages, err = tx.Reads().Unread(ctx, w)
+		messages, err = tx.Reflections().Unread(ctx, w)
 		return messages, nil, err
 	}
 	w.Since, w.PastMark = r.To.Add(-maxAge), true
-	if messages, err = tx.Reads().Unread(ctx, w); err == nil {
-		stale, err = tx.Reads().Stale(ctx, w.Since)
+	if messages, err = tx.Reflections().Unread(ctx, w); err == nil {
+		stale, err = tx.Reflections().Stale(ctx, w.Since)
 	}
 	return messages, stale, err
 }

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/store"
 )
 
 // Minimum values for a note to be considered, and the score from which it becomes a memory.
@@ -30,8 +31,8 @@ func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Rea
 		return 0, nil
 	}
 	var found []reflection.Recall
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
-		found, err = tx.Notes().RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
+	err = s.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
+		found, err = tx.Reflections().RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
 		return err
 	})
 	if err != nil {

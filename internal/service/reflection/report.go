@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 func (p PinnedReflection) report() reflection.Report {
@@ -60,8 +61,8 @@ func (s *Service) List(ctx context.Context, ws int64, from, to string, max int) 
 	if to == "" {
 		to = lastDate
 	}
-	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Days().Days(ctx, from, to, max)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		out, err = tx.Reflections().Days(ctx, from, to, max)
 		return err
 	})
 	return out, err
@@ -72,14 +73,14 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", date), "use the format 2026-03-01")
 	}
-	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out = DayDetail{Runs: []DayRun{}}
 		// Read the runs first: the row of the date includes every run that has ended.
-		runs, err := tx.Days().Reflections(ctx, date, runsShown)
+		runs, err := tx.Reflections().Reflections(ctx, date, runsShown)
 		if err != nil {
 			return err
 		}
-		days, err := tx.Days().Days(ctx, date, date, 1)
+		days, err := tx.Reflections().Days(ctx, date, date, 1)
 		if err != nil {
 			return err
 		}
@@ -88,7 +89,7 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 				"run `cairn reflect now --date "+date+"`")
 		}
 		out.Day = days[0]
-		if out.Notes, err = tx.Notes().NotesOf(ctx, date, notesShown); err != nil {
+		if out.Notes, err = tx.Reflections().NotesOf(ctx, date, notesShown); err != nil {
 			return err
 		}
 		for _, r := range runs {

@@ -11,16 +11,10 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 )
-
-// Workspaces reads the settings of workspaces.
-type Workspaces interface {
-	WorkspaceByKey(ctx context.Context, key string) (tenancy.Workspace, error)
-	Settings(ctx context.Context, ws int64) (settings.Settings, error)
-}
 
 // Starter starts workflows in Temporal.
 type Starter interface {
@@ -30,7 +24,7 @@ type Starter interface {
 // RequestPorts are the dependencies of Requests.
 type RequestPorts struct {
 	Service    *Service
-	Workspaces Workspaces
+	Workspaces store.Workspaces
 	Starter    Starter              // nil without Temporal
 	Spec       func() agentrun.Spec // returns the configuration of a new reflection
 	Log        *slog.Logger

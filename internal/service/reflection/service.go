@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/promptmemory"
+	"cairn/internal/store"
 )
 
 // Statuses of a reflection. Empty and nothing_to_save distinguish a day without messages from one
@@ -25,11 +26,6 @@ const (
 	readSkipped = "skipped"
 )
 
-// Store opens transactions.
-type Store interface {
-	WithReflections(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
-
 // Keeper adds memories.
 type Keeper interface {
 	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.WriteResult, error)
@@ -37,7 +33,7 @@ type Keeper interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store  Store
+	Store  *store.Store
 	Keeper Keeper
 	Memory agentrun.Memory // reads existing memories
 	Tools  agentrun.Tools  // tools of reviews and note_append

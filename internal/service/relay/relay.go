@@ -25,13 +25,14 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/store"
 )
 
 // Ports are the dependencies of the relay.
 type Ports struct {
-	Store     Store
-	Leftovers Leftovers
-	Pruner    Pruner
+	Store     store.Outbox
+	Leftovers store.Outbox
+	Pruner    store.Pruner
 	Keep      Retention
 	Driver    Driver
 	Spaces    Spaces
@@ -241,20 +242,20 @@ func (r *Relay) drive(ctx context.Context, d outbox.Task) error {
 		ws      tenancy.Workspace
 		channel string
 	)
-	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
-		if todo, err = q.Run(ctx, d.Key); err != nil {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) (err error) {
+		if todo, err = q.Runs().Run(ctx, d.Key); err != nil {
 			return err
 		}
 		if todo.Status == run.Ended {
-			return q.Settle(ctx, d.Kind, d.Key)
+			return q.Outbox().Settle(ctx, d.Kind, d.Key)
 		}
-		if ws, err = q.Self(ctx); err != nil {
+		if ws, err = q.Workspaces().Self(ctx); err != nil {
 			return err
 		}
 		if todo.Conversation == 0 { // questions have no conversation
 			return nil
 		}
-		channel, err = q.Channel(ctx, todo.Conversation)
+		channel, err = q.Transcripts().Channel(ctx, todo.Conversation)
 		return err
 	})
 	if err != nil || todo.Status == run.Ended {
@@ -276,15 +277,15 @@ func (r *Relay) redrive(ctx context.Context, ws tenancy.Workspace, channel strin
 	var now run.Run
 	var again bool
 	id := seen.Ref.Run
-	err := r.Store.InWorkspace(ctx, seen.Workspace, func(ctx context.Context, q Tx) (err error) {
-		if now, err = q.Run(ctx, id); err != nil || now.Status == run.Ended || now.Attempt != seen.Attempt {
+	err := r.Store.InWorkspace(ctx, seen.Workspace, func(ctx context.Context, q store.Tx) (err error) {
+		if now, err = q.Runs().Run(ctx, id); err != nil || now.Status == run.Ended || now.Attempt != seen.Attempt {
 			return err
 		}
 		next := contract.NextAttemptID(now.WorkflowID, now.Attempt+1)
-		if again, err = q.Redrive(ctx, id, now.Attempt, next, mostRedrives); err != nil || !again {
+		if again, err = q.Runs().Redrive(ctx, id, now.Attempt, next, mostRedrives); err != nil || !again {
 			return err
 		}
-		now, err = q.Run(ctx, id)
+		now, err = q.Runs().Run(ctx, id)
 		return err
 	})
 	switch {
@@ -314,14 +315,14 @@ func (r *Relay) tell(ctx context.Context, d outbox.Task) error {
 		chosen  settings.Settings
 		running []int64
 	)
-	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
-		if ws, err = q.Self(ctx); err != nil {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) (err error) {
+		if ws, err = q.Workspaces().Self(ctx); err != nil {
 			return err
 		}
-		if chosen, err = q.Settings(ctx); err != nil {
+		if chosen, err = q.Workspaces().Settings(ctx); err != nil {
 			return err
 		}
-		running, err = q.Running(ctx, r.Close, tellMost)
+		running, err = q.ConversationViews().Running(ctx, r.Close, tellMost)
 		return err
 	})
 	if err != nil {
@@ -334,19 +335,19 @@ func (r *Relay) tell(ctx context.Context, d outbox.Task) error {
 			return err
 		}
 	}
-	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
-		now, err := q.Settings(ctx)
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) error {
+		now, err := q.Workspaces().Settings(ctx)
 		if err != nil || !reflect.DeepEqual(now, chosen) { // changed in the meantime: the task also covers that change
 			return err
 		}
-		return q.Settle(ctx, d.Kind, d.Key)
+		return q.Outbox().Settle(ctx, d.Kind, d.Key)
 	})
 }
 
 // workspaceOf returns the workspace of a task.
 func (r *Relay) workspaceOf(ctx context.Context, d outbox.Task) (ws tenancy.Workspace, err error) {
-	err = r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
-		ws, err = q.Self(ctx)
+	err = r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) (err error) {
+		ws, err = q.Workspaces().Self(ctx)
 		return err
 	})
 	return ws, err
@@ -380,8 +381,8 @@ func (r *Relay) channel(ctx context.Context, d outbox.Task, id int64) error {
 	if err != nil || !done {
 		return err
 	}
-	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
-		return q.Settle(ctx, d.Kind, d.Key)
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) error {
+		return q.Outbox().Settle(ctx, d.Kind, d.Key)
 	})
 }
 
@@ -394,8 +395,8 @@ func (r *Relay) importFile(ctx context.Context, d outbox.Task, id int64) error {
 	if err := r.Imports.StoreConversations(ctx, ws, id); err != nil {
 		return err
 	}
-	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
-		return q.Settle(ctx, d.Kind, d.Key)
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) error {
+		return q.Outbox().Settle(ctx, d.Kind, d.Key)
 	})
 }
 
@@ -404,8 +405,8 @@ func (r *Relay) embed(ctx context.Context, d outbox.Task, doc int64) error {
 	var text string
 	var has []int16
 	deleted := false
-	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
-		text, has, err = q.DocText(ctx, doc)
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) (err error) {
+		text, has, err = q.Documents().DocText(ctx, doc)
 		deleted = fault.CodeOf(err) == fault.NotFound
 		return settleDeleted(ctx, q, d, err)
 	})
@@ -427,22 +428,22 @@ func (r *Relay) embed(ctx context.Context, d outbox.Task, doc int64) error {
 		}
 		vectors[s.ID] = vs[0]
 	}
-	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
-		now, _, err := q.DocText(ctx, doc)
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) error {
+		now, _, err := q.Documents().DocText(ctx, doc)
 		if err != nil || now != text { // changed in the meantime: the change has its own task
 			return settleDeleted(ctx, q, d, err)
 		}
-		if err := q.PutVectors(ctx, doc, vectors, active); err != nil {
+		if err := q.Documents().PutVectors(ctx, doc, vectors, active); err != nil {
 			return err
 		}
-		return q.Settle(ctx, d.Kind, d.Key)
+		return q.Outbox().Settle(ctx, d.Kind, d.Key)
 	})
 }
 
 // settleDeleted ends the task of a document that was deleted, whose text cannot be read.
-func settleDeleted(ctx context.Context, q Tx, d outbox.Task, err error) error {
+func settleDeleted(ctx context.Context, q store.Tx, d outbox.Task, err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
-		return q.Settle(ctx, d.Kind, d.Key)
+		return q.Outbox().Settle(ctx, d.Kind, d.Key)
 	}
 	return err
 }

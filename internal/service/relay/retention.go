@@ -16,15 +16,6 @@ type Retention struct {
 	Audit      time.Duration
 }
 
-// Pruner removes records that are older than their retention. Each method removes a batch and returns
-// its size, 0 if nothing is left.
-type Pruner interface {
-	PruneCalls(ctx context.Context, keep time.Duration) (int64, error)
-	PruneRuns(ctx context.Context, keep time.Duration) (int64, error)
-	PruneOperations(ctx context.Context, keep time.Duration) (int64, error)
-	PruneAudit(ctx context.Context, keep time.Duration) (int64, error)
-}
-
 // Prune removes all records that are older than their retention.
 func (r *Relay) Prune(ctx context.Context) error {
 	var errs []error // a failure must not block the others

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/scheduled"
+	"cairn/internal/store"
 )
 
 // Change changes a scheduled prompt. Nil fields stay.
@@ -20,7 +21,7 @@ type Change struct {
 // Change changes a task that sends a prompt. Its conversation stays. A firing key belongs to one firing only: if the
 // task has fired today and fires once a day, the next firing is tomorrow.
 func (s *Service) Change(ctx context.Context, ws int64, name string, change Change) (t scheduled.Task, err error) {
-	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if t, err = s.find(ctx, tx, name); err != nil {
 			return err
 		}
@@ -32,7 +33,7 @@ func (s *Service) Change(ctx context.Context, ws int64, name string, change Chan
 		if err != nil {
 			return err
 		}
-		now, zone, err := tx.Clock(ctx)
+		now, zone, err := tx.Workspaces().Clock(ctx)
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (s *Service) Change(ctx context.Context, ws int64, name string, change Chan
 		if t.Last != nil && next.Key == t.Last.Key {
 			next = scheduled.NextAfter(c, next.At)
 		}
-		if err := tx.ChangeTask(ctx, t.ID, d, next); err != nil {
+		if err := tx.Schedules().ChangeTask(ctx, t.ID, d, next); err != nil {
 			return err
 		}
 		t, err = s.find(ctx, tx, name)

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Workflows starts the workflows of firings. Each is started once per name.
@@ -34,20 +35,9 @@ type Messages interface {
 	Accept(ctx context.Context, r conversation.Request) (conversation.AcceptedTurn, error)
 }
 
-// SlotStore reads the data of a slot.
-type SlotStore interface {
-	ReadSlot(ctx context.Context, ws int64, fn func(ctx context.Context, tx SlotTx) error) error
-}
-
-// SlotTx is a transaction in the workspace of a slot.
-type SlotTx interface {
-	ScheduledTask(ctx context.Context, id int64) (scheduled.Task, bool, error)
-	OpenTurn(ctx context.Context, conversation, message string) (bool, error)
-}
-
 // DispatcherPorts are the dependencies of a Dispatcher.
 type DispatcherPorts struct {
-	Store     SlotStore
+	Store     *store.Store
 	Workflows Workflows // nil without Temporal
 	Rounds    DueRuns   // evolution rounds of banks
 	Updates   DueRuns   // updates of policies
@@ -135,13 +125,13 @@ func (s *Dispatcher) say(ctx context.Context, slot scheduled.ClaimedFiring) (out
 		found bool
 		open  bool
 	)
-	err = s.Store.ReadSlot(ctx, slot.Workspace, func(ctx context.Context, q SlotTx) (err error) {
-		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found ||
+	err = s.Store.InWorkspace(ctx, slot.Workspace, func(ctx context.Context, q store.Tx) (err error) {
+		if t, found, err = q.Schedules().ScheduledTask(ctx, slot.Task); err != nil || !found ||
 			t.Overlap != scheduled.OverlapSkip ||
 			slot.Why == contract.ReflectionOfBackfill {
 			return err
 		}
-		open, err = q.OpenTurn(ctx, t.Conversation(), slot.Key)
+		open, err = q.Schedules().OpenTurn(ctx, t.Conversation(), slot.Key)
 		return err
 	})
 	switch {

@@ -10,29 +10,12 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/scheduled"
+	"cairn/internal/store"
 )
-
-// Tx accesses the tasks of a workspace in one transaction.
-type Tx interface {
-	ScheduledTasks(ctx context.Context, name string) ([]scheduled.Task, error) // all tasks if name is empty
-	PutTask(ctx context.Context, d scheduled.Draft, next scheduled.Firing) (bool, error)
-	ChangeTask(ctx context.Context, id int64, d scheduled.Draft, next scheduled.Firing) error
-	PauseTask(ctx context.Context, id int64) error
-	ResumeTask(ctx context.Context, id int64, next scheduled.Firing) error
-	RemoveTask(ctx context.Context, id int64) error
-	// database clock and time zone of the workspace
-	Clock(ctx context.Context) (now time.Time, zone string, err error)
-	ReflectedTo(ctx context.Context) (time.Time, error) // end of the last reflection, zero without one
-}
-
-// Store opens transactions.
-type Store interface {
-	WithSchedules(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-}
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store   Store
+	Store   *store.Store
 	Starter Starter
 	Planner Planner // same as the sweep's, to compute start times
 }
@@ -51,8 +34,8 @@ func New(p Ports) (*Service, error) {
 
 // List returns the tasks, built-in ones first.
 func (s *Service) List(ctx context.Context, ws int64) (out []scheduled.Task, err error) {
-	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
-		out, err = tx.ScheduledTasks(ctx, "")
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
+		out, err = tx.Schedules().ScheduledTasks(ctx, "")
 		return err
 	})
 	for i := range out {
@@ -65,19 +48,19 @@ func (s *Service) List(ctx context.Context, ws int64) (out []scheduled.Task, err
 
 // Get returns one task.
 func (s *Service) Get(ctx context.Context, ws int64, name string) (t scheduled.Task, err error) {
-	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
 		t, err = s.find(ctx, tx, name)
 		return err
 	})
 	return t, err
 }
 
-func (s *Service) find(ctx context.Context, tx Tx, name string) (scheduled.Task, error) {
+func (s *Service) find(ctx context.Context, tx store.Tx, name string) (scheduled.Task, error) {
 	if name == "" {
 		return scheduled.Task{}, fault.New(fault.InvalidArgument, "missing task name",
 			"list the names with `cairn schedule list`")
 	}
-	found, err := tx.ScheduledTasks(ctx, name)
+	found, err := tx.Schedules().ScheduledTasks(ctx, name)
 	if err == nil && len(found) == 0 {
 		err = fault.New(fault.NotFound, fmt.Sprintf("scheduled task %q not found", name),
 			"list the names with `cairn schedule list`")
@@ -93,8 +76,8 @@ func (s *Service) Add(ctx context.Context, ws int64, d scheduled.Draft) (t sched
 	if d, err = d.Settle(); err != nil {
 		return t, err
 	}
-	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
-		now, zone, err := tx.Clock(ctx)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		now, zone, err := tx.Workspaces().Clock(ctx)
 		if err != nil {
 			return err
 		}
@@ -106,7 +89,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d scheduled.Draft) (t sched
 			return err
 		}
 		d.Cron = c.String()
-		known, err := tx.ScheduledTasks(ctx, "")
+		known, err := tx.Schedules().ScheduledTasks(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -115,7 +98,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d scheduled.Draft) (t sched
 				fmt.Sprintf("workspace already has %d scheduled tasks, the maximum", len(known)),
 				"remove a task with `cairn schedule remove TASK`")
 		}
-		made, err := tx.PutTask(ctx, d, scheduled.NextAfter(c, now))
+		made, err := tx.Schedules().PutTask(ctx, d, scheduled.NextAfter(c, now))
 		if err != nil {
 			return err
 		}
@@ -131,12 +114,12 @@ func (s *Service) Add(ctx context.Context, ws int64, d scheduled.Draft) (t sched
 
 // Pause pauses a task.
 func (s *Service) Pause(ctx context.Context, ws int64, name string) (scheduled.Task, error) {
-	return s.change(ctx, ws, name, func(tx Tx, t scheduled.Task) error { return tx.PauseTask(ctx, t.ID) })
+	return s.change(ctx, ws, name, func(tx store.Tx, t scheduled.Task) error { return tx.Schedules().PauseTask(ctx, t.ID) })
 }
 
 // Resume resumes a task. Missed firings are not started.
 func (s *Service) Resume(ctx context.Context, ws int64, name string) (scheduled.Task, error) {
-	return s.change(ctx, ws, name, func(tx Tx, t scheduled.Task) error {
+	return s.change(ctx, ws, name, func(tx store.Tx, t scheduled.Task) error {
 		if t.PausedAt == nil {
 			return nil
 		}
@@ -144,13 +127,13 @@ func (s *Service) Resume(ctx context.Context, ws int64, name string) (scheduled.
 		if err != nil {
 			return err
 		}
-		return tx.ResumeTask(ctx, t.ID, scheduled.NextAfter(c, t.Now))
+		return tx.Schedules().ResumeTask(ctx, t.ID, scheduled.NextAfter(c, t.Now))
 	})
 }
 
 func (s *Service) change(ctx context.Context, ws int64, name string,
-	do func(Tx, scheduled.Task) error) (t scheduled.Task, err error) {
-	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
+	do func(store.Tx, scheduled.Task) error) (t scheduled.Task, err error) {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if t, err = s.find(ctx, tx, name); err != nil {
 			return err
 		}
@@ -165,7 +148,7 @@ func (s *Service) change(ctx context.Context, ws int64, name string,
 
 // Remove deletes a task. Work that it has started continues, and its conversation is kept.
 func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
-	return s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		t, err := s.find(ctx, tx, name)
 		if err != nil {
 			return err
@@ -174,7 +157,7 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is built in and cannot be removed", name),
 				"pause it with `cairn schedule pause "+name+"`")
 		}
-		return tx.RemoveTask(ctx, t.ID)
+		return tx.Schedules().RemoveTask(ctx, t.ID)
 	})
 }
 
@@ -184,14 +167,14 @@ func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id 
 	err error) {
 	var t scheduled.Task
 	var reflected time.Time
-	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) (err error) {
 		if t, err = s.find(ctx, tx, name); err == nil {
 			err = t.Wanted()
 		}
 		if err != nil {
 			return err
 		}
-		reflected, err = tx.ReflectedTo(ctx)
+		reflected, err = tx.Schedules().ReflectedTo(ctx)
 		return err
 	})
 	if err != nil {

@@ -12,17 +12,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/scheduled"
+	"cairn/internal/store"
 )
-
-// Claims accesses the tasks in the database.
-type Claims interface {
-	// ClaimPage claims up to max due tasks and applies plan to them, in one transaction. A repeated
-	// claim returns the same page.
-	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
-		plan func([]scheduled.Due) ([]scheduled.Advance, []scheduled.Due)) (scheduled.ClaimResult, error)
-	// SettleSlots ends slots that the claim still holds.
-	SettleSlots(ctx context.Context, claim string, ended []scheduled.DispatchResult) error
-}
 
 // Starter starts due work. It may be called again for a slot, because what it starts is named after
 // the slot.
@@ -32,7 +23,7 @@ type Starter interface {
 
 // SweeperPorts are the dependencies of a Sweeper.
 type SweeperPorts struct {
-	Claims  Claims
+	Claims  store.Sweep
 	Starter Starter
 	Planner Planner
 	Log     *slog.Logger

@@ -48,7 +48,7 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) fill() {
 	b.t.Helper()
 	b.skill("open-boathouse", "Open the boathouse in the morning")
-	memories := &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Memory(), Embedder: b.Finder.Embedder,
+	memories := &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Store, Embedder: b.Finder.Embedder,
 		Space: b.Finder.Space}}
 	fact := promptmemory.SaveArgs{Content: "The boathouse opens at eight."}
 	_, err := memories.Save(b.t.Context(), b.User(), fact)
@@ -71,7 +71,7 @@ func (b *bundle) skill(name, description string) {
 	packages, err := objectstore.Local(b.t.TempDir())
 	testkit.Must(b.t, err)
 	chosen := func(context.Context, int64) (library.Settings, error) { return library.DefaultSettings(), nil }
-	skills := &library.Library{Ports: library.Ports{Store: b.db.Library(), Embedder: b.Finder.Embedder,
+	skills := &library.Library{Ports: library.Ports{Store: b.db.Store, Embedder: b.Finder.Embedder,
 		Space: b.Finder.Space,
 		Blobs: packages, Finder: b.Finder, Settings: chosen}}
 	_, err = skills.Save(b.t.Context(), b.User(), library.SaveArgs{Name: name, Description: description,

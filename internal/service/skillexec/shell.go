@@ -21,6 +21,7 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
+	"cairn/internal/store"
 )
 
 // Args is a command: a command line or a list of words.
@@ -139,7 +140,7 @@ func (s *Service) begin(ctx context.Context, a agent.Actor, in Args) error {
 		Begun string `json:"begun"`
 	}
 	mine, stored := begun{uuid.NewString()}, begun{}
-	return s.Library.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx library.Tx) error {
+	return s.Library.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		raw, err := tx.Operations().Once(ctx, a.Op, in, func() (json.RawMessage, error) { return json.Marshal(mine) })
 		if err != nil {
 			return err

@@ -15,22 +15,11 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
+	"cairn/internal/store"
 )
 
-// Store reads and writes without a workspace.
-type Store interface {
-	PutOperatorSession(ctx context.Context, cookie access.SupportHash, key int64) error
-	// OperatorSession returns the operator of a cookie. It returns NotFound if it has ended.
-	OperatorSession(ctx context.Context, cookie access.SupportHash) (access.SupportSession, error)
-	UseOperatorSession(ctx context.Context, cookie access.SupportHash) error
-	EndOperatorSession(ctx context.Context, cookie access.SupportHash) error
-	// SupportWorkspaces lists workspaces in order of their IDs; only, if it is not 0, names one.
-	SupportWorkspaces(ctx context.Context, after, only int64, max int) ([]access.WorkspaceSummary, error)
-	SupportErrors(ctx context.Context, ws int64) ([]access.WorkspaceCount, error)
-}
-
 // Ports are the dependencies of the service.
-type Ports struct{ Store Store }
+type Ports struct{ Store store.Support }
 
 // Service shows workspaces to operators. It is safe for concurrent use.
 type Service struct{ Ports }

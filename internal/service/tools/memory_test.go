@@ -36,7 +36,7 @@ func setup(t *testing.T) *bundle {
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	return &bundle{Registry: registry(t, &promptmemory.Service{
-		Ports: promptmemory.Ports{Store: s.Memory(), Embedder: embedder, Space: space,
+		Ports: promptmemory.Ports{Store: s, Embedder: embedder, Space: space,
 			Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}), t: t,
 		ws: ws.ID}
 }

@@ -36,7 +36,7 @@ func setupProgressive(t *testing.T) *progressive {
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	p := &progressive{t: t, store: s, long: &longterm.Service{
-		Ports: longterm.Ports{Store: s.LongTerm(), Embedder: embedder, Space: space,
+		Ports: longterm.Ports{Store: s, Embedder: embedder, Space: space,
 			Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}}
 	p.enter("a")
 	return p

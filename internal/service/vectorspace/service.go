@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/tenancy"
+	"cairn/internal/store"
 )
 
 // States of a re-embedding.
@@ -18,65 +19,6 @@ const (
 	Cancelled = "cancelled"
 	Failed    = "failed"
 )
-
-// Store opens transactions.
-type Store interface {
-	// WithSpaces runs fn in a transaction in workspace ws.
-	WithSpaces(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
-	// Workspaces lists up to max workspaces with an ID above after.
-	Workspaces(ctx context.Context, after int64, max int) ([]tenancy.Workspace, error)
-}
-
-// Tx is a transaction in one workspace.
-type Tx interface {
-	Spaces() SpaceRepository
-	Progress() ProgressRepository
-	Documents() DocumentRepository
-}
-
-// SpaceRepository reads and changes the spaces of the workspace.
-type SpaceRepository interface {
-	Spaces(ctx context.Context) ([]index.SpaceState, error)
-	Get(ctx context.Context, space int16) (index.Space, error)
-	// Previous returns the space that the workspace can return to.
-	Previous(ctx context.Context) (index.Space, bool, error)
-	// KeepPrevious extends the time in which the workspace can return to a space.
-	KeepPrevious(ctx context.Context, space int16) error
-	// Lock waits for writers of documents, and makes new ones wait for the end of the transaction.
-	Lock(ctx context.Context) error
-	// Switch makes a space the one that the workspace uses.
-	Switch(ctx context.Context, space int16) error
-}
-
-// ProgressRepository stores the progress of re-embeddings.
-type ProgressRepository interface {
-	// Open begins a re-embedding, or begins an ended one again.
-	Open(ctx context.Context, space int16, total, rate int) error
-	// Held returns the progress and locks it.
-	Held(ctx context.Context, space int16) (index.ReembedProgress, error)
-	// Last returns the latest re-embedding of the workspace.
-	Last(ctx context.Context) (index.ReembedProgress, bool, error)
-	Advance(ctx context.Context, space int16, to index.SpaceAdvance) error
-	Mark(ctx context.Context, space int16, state, reason string) error
-	Refusals(ctx context.Context, space int16, max int) ([]index.Refusal, error)
-	ForgetRefusals(ctx context.Context, space int16) error
-}
-
-// DocumentRepository reads documents and stores their vectors.
-type DocumentRepository interface {
-	Totals(ctx context.Context) (index.SpaceSize, error)
-	// Missing sums the documents without a vector, except refused ones, up to max documents.
-	Missing(ctx context.Context, space int16, max int) (index.SpaceSize, error)
-	// MissingAfter returns up to max of them with a number above after.
-	MissingAfter(ctx context.Context, space int16, after int64, max int) ([]index.SpaceDocument, error)
-	// Texts returns and locks the texts of documents.
-	Texts(ctx context.Context, docs []int64) (map[int64]string, error)
-	// AddVectors stores vectors, unless there are some, and returns the number of stored ones.
-	AddVectors(ctx context.Context, space int16, docs []int64, vectors [][]float32) (int, error)
-	AddRefusals(ctx context.Context, space int16, docs []int64, reasons []string) (int, error)
-	// Owe enqueues the embedding of documents.
-	Owe(ctx context.Context, docs []int64) error
-}
 
 // Starter controls workflows.
 type Starter interface {
@@ -88,7 +30,7 @@ type Starter interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    store.VectorSpaces
 	Registry *Registry
 	Starter  Starter // nil without Temporal
 	// Graph builds the graph of a workspace in a space if it has the size for one. Nil builds none.
@@ -152,11 +94,11 @@ func (s *Service) Start(ctx context.Context, ws tenancy.Workspace, o Options) (o
 // needed reports whether a workspace does not use a space yet, or lacks vectors in it. It returns an
 // error if a re-embedding to another space is running.
 func (s *Service) needed(ctx context.Context, ws int64, space int16) (needed bool, err error) {
-	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if err := alone(ctx, tx, space); err != nil {
 			return err
 		}
-		size, err := tx.Documents().Totals(ctx)
+		size, err := tx.Spaces().Totals(ctx)
 		if err != nil {
 			return err
 		}
@@ -175,7 +117,7 @@ func (s *Service) target(ctx context.Context, ws int64, rollback bool) (to index
 		return s.Registry.Configured, nil
 	}
 	found := false
-	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		to, found, err = tx.Spaces().Previous(ctx)
 		return err
 	})
@@ -197,8 +139,8 @@ func (s *Service) target(ctx context.Context, ws int64, rollback bool) (to index
 }
 
 // alone returns an error if a re-embedding to another space is running.
-func alone(ctx context.Context, tx Tx, space int16) error {
-	last, found, err := tx.Progress().Last(ctx)
+func alone(ctx context.Context, tx store.Tx, space int16) error {
+	last, found, err := tx.Reembeds().Last(ctx)
 	if err != nil || !found || last.Space == space || last.Ended() {
 		return err
 	}
@@ -230,8 +172,8 @@ const workspacePage = 500
 func (s *Service) Steer(ctx context.Context, ws tenancy.Workspace, action string) error {
 	var last index.ReembedProgress
 	var found bool
-	err := s.Store.WithSpaces(ctx, ws.ID, func(ctx context.Context, tx Tx) (err error) {
-		last, found, err = tx.Progress().Last(ctx)
+	err := s.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, tx store.Tx) (err error) {
+		last, found, err = tx.Reembeds().Last(ctx)
 		return err
 	})
 	if err != nil {

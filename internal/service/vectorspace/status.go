@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/index"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 // Report describes the spaces of a workspace.
@@ -29,18 +30,18 @@ type SpaceReport struct {
 
 // Reembedding is the latest re-embedding of a workspace.
 type Reembedding struct {
-	Space      int16                `json:"space"`
-	Model      string               `json:"model"`
-	Dims       int                  `json:"dimensions"`
-	State      string               `json:"state" doc:"running, paused, completed, cancelled or failed"`
-	Reason     string               `json:"reason,omitempty" doc:"Why it failed"`
-	Done       int                  `json:"done" doc:"Vectors written"`
-	Total      int                  `json:"total" doc:"Documents without a vector"`
-	Failed     int                  `json:"failed" doc:"Documents that the model refused; they are found by their words"`
-	Rate       int                  `json:"rate,omitempty" doc:"Limit of documents per second"`
-	Seconds    int                  `json:"eta_seconds,omitempty" doc:"Estimated time to the end"`
-	StartedAt  time.Time            `json:"started_at"`
-	FinishedAt *time.Time           `json:"finished_at,omitempty"`
+	Space      int16           `json:"space"`
+	Model      string          `json:"model"`
+	Dims       int             `json:"dimensions"`
+	State      string          `json:"state" doc:"running, paused, completed, cancelled or failed"`
+	Reason     string          `json:"reason,omitempty" doc:"Why it failed"`
+	Done       int             `json:"done" doc:"Vectors written"`
+	Total      int             `json:"total" doc:"Documents without a vector"`
+	Failed     int             `json:"failed" doc:"Documents that the model refused; they are found by their words"`
+	Rate       int             `json:"rate,omitempty" doc:"Limit of documents per second"`
+	Seconds    int             `json:"eta_seconds,omitempty" doc:"Estimated time to the end"`
+	StartedAt  time.Time       `json:"started_at"`
+	FinishedAt *time.Time      `json:"finished_at,omitempty"`
 	Refused    []index.Refusal `json:"refused,omitempty" doc:"Up to 20 refused documents"`
 }
 
@@ -53,18 +54,18 @@ func (s *Service) Status(ctx context.Context, ws int64) (out Report, err error) 
 	var last index.ReembedProgress
 	var found bool
 	var refused []index.Refusal
-	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		// Each statement sees what was committed before it. The progress is read first, so that the spaces
 		// are never older than the end that it reports.
-		if last, found, err = tx.Progress().Last(ctx); err != nil {
+		if last, found, err = tx.Reembeds().Last(ctx); err != nil {
 			return err
 		}
 		if found {
-			if refused, err = tx.Progress().Refusals(ctx, last.Space, shownRefusals); err != nil {
+			if refused, err = tx.Reembeds().Refusals(ctx, last.Space, shownRefusals); err != nil {
 				return err
 			}
 		}
-		size, err := tx.Documents().Totals(ctx)
+		size, err := tx.Spaces().Totals(ctx)
 		if err != nil {
 			return err
 		}
@@ -137,8 +138,8 @@ func (s *Service) Estimate(ctx context.Context, ws int64, o Options) (out Estima
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithSpaces(ctx, ws, func(ctx context.Context, tx Tx) error {
-		size, err := tx.Documents().Missing(ctx, to.ID, allDocuments)
+	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		size, err := tx.Spaces().Missing(ctx, to.ID, allDocuments)
 		out = Estimate{Model: to.Model, Dims: to.Dims, Documents: size.Documents, Characters: size.Characters,
 			Requests: (size.Documents + textsPerRequest - 1) / textsPerRequest}
 		return err

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/llm"
 	"cairn/internal/service/search"
+	"cairn/internal/store"
 )
 
 const (
@@ -21,21 +22,21 @@ const (
 
 // Begin opens the progress of a re-embedding. Documents that were refused before are tried again.
 func (s *Service) Begin(ctx context.Context, in contract.ReembedInput) error {
-	return s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := alone(ctx, tx, in.Space); err != nil {
 			return err
 		}
-		if err := tx.Progress().ForgetRefusals(ctx, in.Space); err != nil {
+		if err := tx.Reembeds().ForgetRefusals(ctx, in.Space); err != nil {
 			return err
 		}
-		missing, err := tx.Documents().Missing(ctx, in.Space, allDocuments)
+		missing, err := tx.Spaces().Missing(ctx, in.Space, allDocuments)
 		if err != nil {
 			return err
 		}
 		if err := tx.Spaces().KeepPrevious(ctx, in.Space); err != nil {
 			return err
 		}
-		return tx.Progress().Open(ctx, in.Space, missing.Documents, in.Rate)
+		return tx.Reembeds().Open(ctx, in.Space, missing.Documents, in.Rate)
 	})
 }
 
@@ -45,7 +46,7 @@ func (s *Service) Batch(ctx context.Context, in contract.ReembedBatchInput) (n i
 	var at index.ReembedProgress
 	var docs []index.SpaceDocument
 	var embedder search.Space
-	err = s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		space, err := tx.Spaces().Get(ctx, in.Space)
 		if err != nil {
 			return err
@@ -54,13 +55,13 @@ func (s *Service) Batch(ctx context.Context, in contract.ReembedBatchInput) (n i
 		if embedder, ok = s.Registry.Serve(space); !ok {
 			return Unserved(space)
 		}
-		if at, err = tx.Progress().Held(ctx, in.Space); err != nil {
+		if at, err = tx.Reembeds().Held(ctx, in.Space); err != nil {
 			return err
 		}
 		if in.Again { // from the first document that has no vector yet
 			at.Last = 0
 		}
-		docs, err = tx.Documents().MissingAfter(ctx, in.Space, at.Last, batch(in.Rate))
+		docs, err = tx.Spaces().MissingAfter(ctx, in.Space, at.Last, batch(in.Rate))
 		return err
 	})
 	if err != nil || len(docs) == 0 {
@@ -86,8 +87,8 @@ func batch(rate int) int {
 func (s *Service) store(ctx context.Context, in contract.ReembedBatchInput, at index.ReembedProgress,
 	docs []index.SpaceDocument,
 	vectors [][]float32, refused []error) error {
-	return s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
-		now, err := tx.Progress().Held(ctx, in.Space)
+	return s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		now, err := tx.Reembeds().Held(ctx, in.Space)
 		if err != nil || !in.Again && now.Last != at.Last {
 			return err
 		}
@@ -95,7 +96,7 @@ func (s *Service) store(ctx context.Context, in contract.ReembedBatchInput, at i
 		for i, d := range docs {
 			ids[i] = d.ID
 		}
-		texts, err := tx.Documents().Texts(ctx, ids)
+		texts, err := tx.Spaces().Texts(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -111,15 +112,15 @@ func (s *Service) store(ctx context.Context, in contract.ReembedBatchInput, at i
 				have, given = append(have, d.ID), append(given, vectors[i])
 			}
 		}
-		written, err := tx.Documents().AddVectors(ctx, in.Space, have, given)
+		written, err := tx.Spaces().AddVectors(ctx, in.Space, have, given)
 		if err != nil {
 			return err
 		}
-		failed, err := tx.Documents().AddRefusals(ctx, in.Space, bad, reasons)
+		failed, err := tx.Spaces().AddRefusals(ctx, in.Space, bad, reasons)
 		if err != nil {
 			return err
 		}
-		return tx.Progress().Advance(ctx, in.Space,
+		return tx.Reembeds().Advance(ctx, in.Space,
 			index.SpaceAdvance{Last: ids[len(ids)-1], Written: written, Failed: failed})
 	})
 }
@@ -192,13 +193,13 @@ func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (d
 	if in.HandOver {
 		most = residue + 1
 	}
-	check := func(ctx context.Context, tx Tx) (missing int, err error) {
-		size, err := tx.Documents().Missing(ctx, in.Space, most)
+	check := func(ctx context.Context, tx store.Tx) (missing int, err error) {
+		size, err := tx.Spaces().Missing(ctx, in.Space, most)
 		return size.Documents, err
 	}
 	missing := 0
-	err = s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error { // without the lock
-		size, err := tx.Documents().Totals(ctx)
+	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error { // without the lock
+		size, err := tx.Spaces().Totals(ctx)
 		if err != nil {
 			return err
 		}
@@ -214,14 +215,14 @@ func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (d
 			return false, fmt.Errorf("build the graph: %w", err)
 		}
 	}
-	err = s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := tx.Spaces().Lock(ctx); err != nil {
 			return err
 		}
 		if missing, err = check(ctx, tx); err != nil || missing >= most {
 			return err
 		}
-		rest, err := tx.Documents().MissingAfter(ctx, in.Space, 0, residue)
+		rest, err := tx.Spaces().MissingAfter(ctx, in.Space, 0, residue)
 		if err != nil {
 			return err
 		}
@@ -229,14 +230,14 @@ func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (d
 		for i, d := range rest {
 			owed[i] = d.ID
 		}
-		if err := tx.Documents().Owe(ctx, owed); err != nil {
+		if err := tx.Spaces().Owe(ctx, owed); err != nil {
 			return err
 		}
 		if err := tx.Spaces().Switch(ctx, in.Space); err != nil {
 			return err
 		}
 		done = true
-		return tx.Progress().Mark(ctx, in.Space, Completed, "")
+		return tx.Reembeds().Mark(ctx, in.Space, Completed, "")
 	})
 	s.Registry.forget(in.Workspace)
 	return done && err == nil, err
@@ -244,7 +245,7 @@ func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (d
 
 // Mark stores the state of a re-embedding.
 func (s *Service) Mark(ctx context.Context, in contract.ReembedMarkInput) error {
-	return s.Store.WithSpaces(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
-		return tx.Progress().Mark(ctx, in.Space, in.State, in.Reason)
+	return s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		return tx.Reembeds().Mark(ctx, in.Space, in.State, in.Reason)
 	})
 }

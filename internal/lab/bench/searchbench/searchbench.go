@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/library"
+	"cairn/internal/store"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -158,7 +158,7 @@ func fill(ctx context.Context, h *app.App, ws int64, n int, random *rand.Rand) (
 		if err != nil {
 			return nil, err
 		}
-		err = h.Store.Library().WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
+		err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 			for _, m := range fresh {
 				if err := create(ctx, h, tx, m); err != nil {
 					return err
@@ -202,14 +202,14 @@ func versions(ctx context.Context, h *app.App, at, n int, random *rand.Rand) ([]
 	return out, nil
 }
 
-func create(ctx context.Context, h *app.App, tx library.Tx, e embedded) error {
+func create(ctx context.Context, h *app.App, tx store.Tx, e embedded) error {
 	if err := tx.Packages().TouchPackage(ctx, e.PackageSHA, "bench/"+e.Name+".zip", 1); err != nil {
 		return err
 	}
 	if err := tx.Packages().PublishPackage(ctx, e.PackageSHA); err != nil {
 		return err
 	}
-	_, err := tx.Versions().CreateSkill(ctx, e.Version, skill.Active,
+	_, err := tx.Skills().CreateSkill(ctx, e.Version, skill.Active,
 		index.NewDoc(index.KindSkill, 0, string(skill.Active), e.SearchText()), e.vector, h.Space)
 	return err
 }

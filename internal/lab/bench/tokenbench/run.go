@@ -146,7 +146,7 @@ func (l Lab) service(ctx context.Context, server *openaitest.Server, folder stri
 	if err != nil {
 		return nil, err
 	}
-	return distill.New(distill.Ports{Store: l.Store.Distill(), Ledger: calls, Embedder: embedder, Space: space,
+	return distill.New(distill.Ports{Store: l.Store, Ledger: calls, Embedder: embedder, Space: space,
 		Blobs: blobs})
 }
 

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Made is an accepted evaluation.
@@ -96,7 +97,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Made, err error) {
 			return out, err
 		}
 	}
-	err = s.ports.Store.InWorkspace(ctx, out.Workspace.ID, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, out.Workspace.ID, func(ctx context.Context, tx store.Tx) error {
 		out.Run, err = start(ctx, tx, out.Run, now)
 		return err
 	})
@@ -110,7 +111,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Made, err error) {
 func workspaceName(key string) string { return "eval-" + contract.VisibleKey(key) }
 
 // start makes an evaluation run, or continue, with the limits of the latest request.
-func start(ctx context.Context, tx Tx, r run.Run, now limits) (run.Run, error) {
+func start(ctx context.Context, tx store.Tx, r run.Run, now limits) (run.Run, error) {
 	attempt := r.Attempt
 	if r.Status == run.Ended {
 		attempt++
@@ -120,7 +121,7 @@ func start(ctx context.Context, tx Tx, r run.Run, now limits) (run.Run, error) {
 	} else if err := tx.Runs().EnqueueRun(ctx, r.Ref.Run); err != nil {
 		return r, err
 	}
-	if err := tx.Steps().DropStepResults(ctx, r.Ref.Run, limitsStep(attempt)); err != nil {
+	if err := tx.Training().DropStepResults(ctx, r.Ref.Run, limitsStep(attempt)); err != nil {
 		return r, err
 	}
 	if err := runspec.SaveStep(ctx, tx, r.Ref.Run, limitsStep(attempt), 0, now); err != nil {
@@ -131,7 +132,7 @@ func start(ctx context.Context, tx Tx, r run.Run, now limits) (run.Run, error) {
 
 // put stores the run of an evaluation, or reads it.
 func (s *Service) put(ctx context.Context, out *Made, key string) error {
-	return s.ports.Store.InWorkspace(ctx, out.Workspace.ID, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, out.Workspace.ID, func(ctx context.Context, tx store.Tx) error {
 		before, found, err := tx.Runs().RunOf(ctx, run.Evaluate, key)
 		if err != nil {
 			return err
@@ -154,7 +155,7 @@ func (s *Service) put(ctx context.Context, out *Made, key string) error {
 		if err != nil {
 			return err
 		}
-		out.Run, err = tx.Runs().PutAgentRun(ctx, run.NewAgentRun{Kind: run.Evaluate, Key: key, Generation: 1,
+		out.Run, err = tx.AgentRuns().PutAgentRun(ctx, run.NewAgentRun{Kind: run.Evaluate, Key: key, Generation: 1,
 			ArgsSHA: sha, Spec: raw, WorkflowID: contract.EvaluateID(out.Workspace.Key, contract.VisibleKey(key))})
 		return err
 	})
@@ -162,7 +163,7 @@ func (s *Service) put(ctx context.Context, out *Made, key string) error {
 
 // freeze stops live learning in a workspace, so that builds choose greedily, and its daily reflection,
 // which would cost model calls.
-func freeze(ctx context.Context, tx Tx) error {
+func freeze(ctx context.Context, tx store.Tx) error {
 	chosen, err := tx.Evaluations().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
 		return err
@@ -177,7 +178,7 @@ func (s *Service) store(ctx context.Context, m Made, samples []Sample) error {
 	split := m.Manifest.Split
 	for n, id := range slices.Concat(split.Train, split.Validation, split.Test) {
 		i := slices.IndexFunc(samples, func(one Sample) bool { return one.ID == id })
-		err := s.ports.Store.InWorkspace(ctx, m.Workspace.ID, func(ctx context.Context, tx Tx) error {
+		err := s.ports.Store.InWorkspace(ctx, m.Workspace.ID, func(ctx context.Context, tx store.Tx) error {
 			done, err := runspec.IsDone(ctx, tx, m.Ref.Run, sampleStep(n))
 			if err != nil || done {
 				return err
@@ -209,7 +210,7 @@ func artifact(row string) string {
 }
 
 // readSample reads a conversation of the data.
-func readSample(ctx context.Context, tx Tx, e evaluation, id string) (storedSample, error) {
+func readSample(ctx context.Context, tx store.Tx, e evaluation, id string) (storedSample, error) {
 	split := e.spec.Split
 	n := slices.Index(slices.Concat(split.Train, split.Validation, split.Test), id)
 	if n < 0 {

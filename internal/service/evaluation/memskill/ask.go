@@ -17,6 +17,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Answer is the result of a question.
@@ -44,7 +45,7 @@ func (s *Service) Ask(ctx context.Context, ref run.Ref, n, group int) error {
 	}
 	a := asking{Service: s, evaluation: e, n: n, unit: e.units[n]}
 	done := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, groupStep(n, group)); err != nil || done {
 			return err
 		}
@@ -72,7 +73,7 @@ func (s *Service) Ask(ctx context.Context, ref run.Ref, n, group int) error {
 		}
 		out = append(out, one)
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if group == groups(last)-1 {
 			if err := runspec.SaveStep(ctx, tx, ref.Run, endedStep(n), 0, true); err != nil {
 				return err
@@ -100,7 +101,7 @@ func (a *asking) readSources(ctx context.Context) error {
 		return nil
 	}
 	a.sources = map[string][]int{}
-	return a.ports.Store.InWorkspace(ctx, a.built.Workspace, func(ctx context.Context, tx Tx) error {
+	return a.ports.Store.InWorkspace(ctx, a.built.Workspace, func(ctx context.Context, tx store.Tx) error {
 		decisions, err := tx.Decisions().Decisions(ctx, a.built.Run)
 		for _, d := range decisions {
 			if d.Outcome == nil {
@@ -155,8 +156,8 @@ func (a *asking) search(ctx context.Context, question string) (ids, texts []stri
 		ids = append(ids, r.ID)
 	}
 	entries := map[string]memory.Entry{}
-	err = a.ports.Store.InWorkspace(ctx, a.built.Workspace, func(ctx context.Context, tx Tx) error {
-		all, err := tx.Memories().LongTerm(ctx, ids)
+	err = a.ports.Store.InWorkspace(ctx, a.built.Workspace, func(ctx context.Context, tx store.Tx) error {
+		all, err := tx.LongTerm().LongTerm(ctx, ids)
 		for _, one := range all {
 			entries[one.ID] = one
 		}
@@ -282,7 +283,7 @@ func decodeVerdict(text string) (*float64, error) {
 }
 
 // readAnswers reads the answers of a unit, in the order of the questions.
-func readAnswers(ctx context.Context, tx Tx, id string, n int) (out []Answer, err error) {
+func readAnswers(ctx context.Context, tx store.Tx, id string, n int) (out []Answer, err error) {
 	groups, err := steps[[]Answer](ctx, tx, id, fmt.Sprintf("answers/%05d/", n))
 	for _, step := range slices.Sorted(maps.Keys(groups)) {
 		out = append(out, groups[step]...)

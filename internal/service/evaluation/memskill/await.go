@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // doneUnit is the result of a unit's build.
@@ -54,7 +55,7 @@ func (s *Service) AwaitUnit(ctx context.Context, ref run.Ref, n int) error {
 	}
 	var started startedUnit
 	done := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, doneStep(n)); err != nil || done {
 			return err
 		}
@@ -73,7 +74,7 @@ func (s *Service) AwaitUnit(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if e.units[n].Kind == trainUnit {
 			if err := runspec.SaveStep(ctx, tx, ref.Run, endedStep(n), 0, true); err != nil {
 				return err
@@ -86,7 +87,7 @@ func (s *Service) AwaitUnit(ctx context.Context, ref run.Ref, n int) error {
 // endedRun reads a run with its usage. If the run has not ended, endedRun returns Unavailable.
 func (s *Service) endedRun(ctx context.Context, started startedUnit) (r run.Run, u learning.EvaluationUsage,
 	err error) {
-	err = s.ports.Store.InWorkspace(ctx, started.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, started.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if r, err = tx.Runs().Run(ctx, started.Run); err != nil {
 			return err
 		}
@@ -160,7 +161,7 @@ func (s *Service) endTraining(ctx context.Context, e evaluation, u unit, started
 
 // bestSet returns the fixed set with the best mean score on the conversations for selection.
 func (s *Service) bestSet(ctx context.Context, e evaluation) (best int, err error) {
-	err = s.ports.Store.InWorkspace(ctx, e.run.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, e.run.Ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		best, err = selectedSet(ctx, tx, e)
 		return err
 	})
@@ -171,7 +172,7 @@ func (s *Service) bestSet(ctx context.Context, e evaluation) (best int, err erro
 }
 
 // selectedSet is bestSet, and −1 before all sets were tried.
-func selectedSet(ctx context.Context, tx Tx, e evaluation) (int, error) {
+func selectedSet(ctx context.Context, tx store.Tx, e evaluation) (int, error) {
 	sets := e.spec.sets()
 	if len(sets) == 1 {
 		return 0, nil

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Result is the result of an evaluation.
@@ -70,7 +71,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 	if err != nil {
 		return out, err
 	}
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if out, err = s.result(ctx, tx, e); err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 }
 
 // result computes the table from the stored steps.
-func (s *Service) result(ctx context.Context, tx Tx, e evaluation) (out Result, err error) {
+func (s *Service) result(ctx context.Context, tx store.Tx, e evaluation) (out Result, err error) {
 	out.Manifest = e.spec
 	out.Manifest.Model.Instructions = nil // Prompts has their hashes
 	calls, err := tx.Evaluations().Calls(ctx, e.run.Ref.Run)
@@ -157,7 +158,7 @@ type rowResult struct {
 }
 
 // read adds the results of a unit to its row, if it has all its answers.
-func (r *rowResult) read(ctx context.Context, tx Tx, e evaluation, n int,
+func (r *rowResult) read(ctx context.Context, tx store.Tx, e evaluation, n int,
 	calls map[string]learning.EvaluationCall) error {
 	u := e.units[n]
 	sample, err := readSample(ctx, tx, e, u.Sample)

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 
-	"cairn/internal/domain/learning"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
@@ -18,30 +16,8 @@ import (
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/training"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
-}
-
-// Tx reads and writes the rows of evaluations in one transaction.
-type Tx interface {
-	cases.Tx
-	Evaluations() Repository
-}
-
-// Repository reads and writes what only evaluations need.
-type Repository interface {
-	// Reopen makes an ended run continue, as the attempt with this workflow ID.
-	Reopen(ctx context.Context, r run.Run, workflowID string) error
-	// Calls returns the model calls of a run.
-	Calls(ctx context.Context, run string) ([]learning.EvaluationCall, error)
-	// Spent returns the sums of all model calls of the workspace.
-	Spent(ctx context.Context) (learning.EvaluationUsage, error)
-	Settings(ctx context.Context) (settings.Settings, error)
-	SetSettings(ctx context.Context, s settings.Settings) error
-}
 
 // Workspaces creates the workspaces of an evaluation.
 type Workspaces interface {
@@ -55,7 +31,7 @@ type Memories interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store      Store
+	Store      *store.Store
 	Workspaces Workspaces
 	Banks      *bank.Service
 	Builds     *build.Service
@@ -93,7 +69,7 @@ func limitsStep(attempt int) string { return fmt.Sprintf("limits/%05d", attempt)
 
 // Open marks an evaluation as started. If an earlier attempt has ended it, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (size Size, over *Result, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, spec, ended, err := runspec.Read[Spec, Result](ctx, tx, ref)
 		if err != nil || ended != nil {
 			over = ended
@@ -122,14 +98,14 @@ type evaluation struct {
 
 // read reads an evaluation.
 func (s *Service) read(ctx context.Context, ref run.Ref) (e evaluation, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		e, err = readEvaluation(ctx, tx, ref)
 		return err
 	})
 	return e, err
 }
 
-func readEvaluation(ctx context.Context, tx Tx, ref run.Ref) (e evaluation, err error) {
+func readEvaluation(ctx context.Context, tx store.Tx, ref run.Ref) (e evaluation, err error) {
 	if e.run, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 		return e, err
 	}
@@ -137,7 +113,7 @@ func readEvaluation(ctx context.Context, tx Tx, ref run.Ref) (e evaluation, err 
 		return e, err
 	}
 	e.units, _ = e.spec.units()
-	if e.key, err = tx.Workspace().WorkspaceKey(ctx); err != nil {
+	if e.key, err = tx.Workspaces().WorkspaceKey(ctx); err != nil {
 		return e, err
 	}
 	e.limits, err = runspec.NeedStep[limits](ctx, tx, ref.Run, limitsStep(e.run.Attempt))
@@ -145,8 +121,8 @@ func readEvaluation(ctx context.Context, tx Tx, ref run.Ref) (e evaluation, err 
 }
 
 // steps reads the results of the steps with a name prefix.
-func steps[T any](ctx context.Context, tx Tx, run, prefix string) (map[string]T, error) {
-	raw, err := tx.Steps().StepResults(ctx, run, prefix)
+func steps[T any](ctx context.Context, tx store.Tx, run, prefix string) (map[string]T, error) {
+	raw, err := tx.Training().StepResults(ctx, run, prefix)
 	if err != nil {
 		return nil, err
 	}

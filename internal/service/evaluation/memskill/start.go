@@ -14,6 +14,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/store"
 )
 
 // startedUnit is a unit whose run was accepted.
@@ -37,7 +38,7 @@ func (s *Service) StartUnit(ctx context.Context, ref run.Ref, n int) (out Left, 
 	}
 	u, done := e.units[n], false
 	var sample storedSample
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if u.Sample != "" {
 			if sample, err = readSample(ctx, tx, e, u.Sample); err != nil {
 				return err
@@ -66,7 +67,7 @@ func (s *Service) StartUnit(ctx context.Context, ref run.Ref, n int) (out Left, 
 	if err != nil {
 		return out, err
 	}
-	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return runspec.SaveStep(ctx, tx, ref.Run, attemptStep(n, e.run.Attempt), 0, started)
 	})
 }
@@ -88,7 +89,7 @@ func (s *Service) startTraining(ctx context.Context, e evaluation, u unit) (out 
 		return out, err
 	}
 	var traces []cases.ImportedTrace
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		for _, id := range e.spec.Split.Train {
 			t, err := importedTrace(ctx, tx, e, id)
 			if err != nil {
@@ -114,7 +115,7 @@ func (s *Service) startTraining(ctx context.Context, e evaluation, u unit) (out 
 }
 
 // importedTrace reads a conversation in the form of training.
-func importedTrace(ctx context.Context, tx Tx, e evaluation, id string) (out cases.ImportedTrace, err error) {
+func importedTrace(ctx context.Context, tx store.Tx, e evaluation, id string) (out cases.ImportedTrace, err error) {
 	sample, err := readSample(ctx, tx, e, id)
 	if err != nil {
 		return out, err
@@ -128,7 +129,7 @@ func importedTrace(ctx context.Context, tx Tx, e evaluation, id string) (out cas
 	return out, err
 }
 
-func readMessages(ctx context.Context, tx Tx, conversation int64) ([]transcript.Message, error) {
+func readMessages(ctx context.Context, tx store.Tx, conversation int64) ([]transcript.Message, error) {
 	const all = 1 << 30
 	c, err := tx.Transcripts().Conversation(ctx, conversation, 0, all)
 	return c.Messages, err
@@ -143,7 +144,7 @@ func (s *Service) startBuild(ctx context.Context, e evaluation, n int, u unit, s
 		return out, err
 	}
 	var messages []transcript.Message
-	err = s.ports.Store.InWorkspace(ctx, e.run.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, e.run.Ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		messages, err = readMessages(ctx, tx, sample.Conversation)
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Rest returns the usage that belongs to no row and no training: that of the selection of the best fixed
@@ -39,7 +40,7 @@ func sumCalls(calls []learning.EvaluationCall) (out learning.EvaluationUsage) {
 // spent returns the usage of an evaluation so far, with that of its builds.
 func (s *Service) spent(ctx context.Context, e evaluation) (out learning.EvaluationUsage, err error) {
 	ref, open := e.run.Ref, map[int64]bool{}
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if out, err = tx.Evaluations().Spent(ctx); err != nil { // trainings, answers and verdicts
 			return err
 		}
@@ -69,7 +70,7 @@ func (s *Service) spent(ctx context.Context, e evaluation) (out learning.Evaluat
 		return out, err
 	}
 	for ws := range open {
-		err := s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		err := s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 			u, err := tx.Evaluations().Spent(ctx)
 			out = out.Plus(u)
 			return err
@@ -128,7 +129,7 @@ type Progress struct {
 // Progress returns the progress of an evaluation.
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
 	var e evaluation
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, _, over, err := runspec.Read[Spec, Result](ctx, tx, ref)
 		out.Status, out.Attempt, out.Result = r.Status, r.Attempt, over
 		if err != nil || over != nil {
@@ -138,7 +139,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 			return err
 		}
 		out.UnitsOf, out.Estimate = len(e.units), e.spec.Estimate
-		done, err := tx.Steps().StepResults(ctx, ref.Run, "ended/")
+		done, err := tx.Training().StepResults(ctx, ref.Run, "ended/")
 		out.Units = len(done)
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/decision"
+	"cairn/internal/store"
 )
 
 // minScores is the minimum number of scored replies on each side before a canary is judged.
@@ -19,8 +20,8 @@ const minScores = 20
 // and the build belongs to the canary share, the head has the policy of the update. Otherwise, and for
 // a frozen bank, the number is 0, and the head has the policy of the version. A build of a bank that is
 // not frozen always gets the same result.
-func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head bank.Head) (bank.Head, int, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+func (s *Service) ChooseCanary(ctx context.Context, tx store.Tx, build string, head bank.Head) (bank.Head, int, error) {
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
 		return head, 0, err
 	}
@@ -43,7 +44,7 @@ func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head ba
 
 // measure compares the live scores of an update with those of the active policy. If the comparison
 // shows with the confidence of the gate that the update is worse, worse is set.
-func (s *Service) measure(ctx context.Context, tx Tx, bankID int64, u learning.Update) (out *learning.Canary,
+func (s *Service) measure(ctx context.Context, tx store.Tx, bankID int64, u learning.Update) (out *learning.Canary,
 	worse bool, err error) {
 	candidate, incumbent, err := tx.Updates().CanaryScores(ctx, bankID, u)
 	if err != nil {
@@ -88,7 +89,7 @@ func waiting(c *learning.Canary) string {
 // active policy if enough voters say so; with fewer, the update waits for the owner. It drops an
 // update that is worse, that has too few scores after 30 days, or whose bank has a newer version. A
 // bank with another writer is skipped.
-func (s *Service) judgeCanary(ctx context.Context, tx Tx, row learning.BankRow) error {
+func (s *Service) judgeCanary(ctx context.Context, tx store.Tx, row learning.BankRow) error {
 	u, found, err := tx.Updates().OpenUpdate(ctx, row.ID)
 	if err != nil || !found || u.State != learning.OnCanary {
 		return err
@@ -124,7 +125,7 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row learning.BankRow) 
 
 // promote creates a version of the bank with the policy of an update. It returns false if the bank
 // has another writer, or if another writer was first.
-func (s *Service) promote(ctx context.Context, tx Tx, row learning.BankRow, u learning.Update) (bool, error) {
+func (s *Service) promote(ctx context.Context, tx store.Tx, row learning.BankRow, u learning.Update) (bool, error) {
 	holder := fmt.Sprintf("update/%s", u.Run)
 	lease, err := s.ports.Banks.TakeLease(ctx, tx, row.Name, holder, bank.LeaseTime)
 	if fault.CodeOf(err) == fault.Unavailable {

@@ -10,12 +10,13 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // Close compares both policies, starts a canary if the new one is not worse, and ends the run. Code
 // is set if the workflow failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out = Result{}
 		_, spec, over, err := runspec.Read[Spec, Result](ctx, tx, ref)
 		if err != nil || over != nil {
@@ -57,7 +58,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 
 // leaveShadow starts the canary of an update, or ends it. One that changed too much stays a shadow
 // with its weights, from which the next update continues.
-func (s *Service) leaveShadow(ctx context.Context, tx Tx, ref run.Ref, bankID int64, u learning.Update,
+func (s *Service) leaveShadow(ctx context.Context, tx store.Tx, ref run.Ref, bankID int64, u learning.Update,
 	outcome string) error {
 	from, err := runspec.NeedStep[basis](ctx, tx, ref.Run, basisStep)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) leaveShadow(ctx context.Context, tx Tx, ref run.Ref, bankID in
 }
 
 // decide applies the gate to a policy.
-func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) error {
+func (s *Service) decide(ctx context.Context, tx store.Tx, ref run.Ref, out *Result) error {
 	spec, from, _, err := s.read(ctx, tx, ref)
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) e
 	if err != nil {
 		return err
 	}
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) e
 
 // isWorse reports whether the new policy may be worse on held-out conversations: its lower bound is below the
 // margin of the gate, or endpoint failures leave too few scores to know.
-func (s *Service) isWorse(ctx context.Context, tx Tx, ref run.Ref, held int, out *Result) (bool, error) {
+func (s *Service) isWorse(ctx context.Context, tx store.Tx, ref run.Ref, held int, out *Result) (bool, error) {
 	gate := designer.DefaultGate()
 	var candidate, incumbent []float64
 	var outcomes learning.EpisodeOutcomes

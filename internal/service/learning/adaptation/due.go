@@ -11,15 +11,16 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // AcceptDue judges the updates that are on canary. It then starts an update for each other bank
 // with at least d.Least new live outcomes, if the workspace builds memories with memory skills. It
 // returns the started runs. It skips frozen banks, and does nothing in a frozen workspace.
 func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
-	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx store.Tx) error {
 		started = nil
-		chosen, err := tx.Workspace().Settings(ctx)
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {
 			return err
 		}
@@ -50,7 +51,7 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 // accept stores the update run of a bank if there are enough outcomes and no canary is running. The
 // key of the run is the first unclaimed decision, so repeated calls return the same run until that
 // decision is claimed.
-func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b learning.BankSummary) (out run.Run, due bool,
+func (s *Service) accept(ctx context.Context, tx store.Tx, d runspec.Due, b learning.BankSummary) (out run.Run, due bool,
 	err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, b.Name)
 	if err != nil || !found || row.Head == 0 || row.Frozen() {

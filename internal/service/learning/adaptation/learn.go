@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // policyResult is the new policy of an update.
@@ -37,7 +38,7 @@ type lesson struct {
 func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error) {
 	var l lesson
 	done := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if l, err = s.readLesson(ctx, tx, ref); err == nil {
 			done, err = runspec.IsDone(ctx, tx, ref.Run, policyStep)
 		}
@@ -50,7 +51,7 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 	if err != nil {
 		return 0, err
 	}
-	return len(l.basis.Held), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return len(l.basis.Held), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, l.spec.Bank); err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 
 // readLesson reads the decisions of an update. It skips decisions that were erased, and those from
 // which the policy cannot learn.
-func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson, err error) {
+func (s *Service) readLesson(ctx context.Context, tx store.Tx, ref run.Ref) (l lesson, err error) {
 	if l.spec, l.basis, l.head, err = s.read(ctx, tx, ref); err != nil {
 		return l, err
 	}
@@ -104,7 +105,7 @@ func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson,
 		ids = append(ids, d.Choice.Candidates...)
 	}
 	slices.Sort(ids)
-	l.skills, err = tx.BankContents().MemorySkills(ctx, slices.Compact(ids))
+	l.skills, err = tx.Banks().MemorySkills(ctx, slices.Compact(ids))
 	return l, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // Steps of an update whose results are stored; the first stored result is kept.
@@ -40,7 +41,7 @@ type weights struct {
 // Open takes the lease of the bank and claims the decisions of an update. If an earlier attempt has
 // ended the run, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (decisions int, over *Result, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		decisions = 0
 		var spec Spec
 		if _, spec, over, err = runspec.Read[Spec, Result](ctx, tx, ref); err != nil || over != nil {
@@ -67,13 +68,13 @@ func (s *Service) Open(ctx context.Context, ref run.Ref) (decisions int, over *R
 }
 
 // claim assigns decisions with known outcomes to the update.
-func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out basis, err error) {
+func (s *Service) claim(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec) (out basis, err error) {
 	head, err := tx.Banks().BankOf(ctx, spec.BankID)
 	if err != nil {
 		return out, err
 	}
 	out.Base = head.Head
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen || head.Frozen() {
 		return out, err
 	}
@@ -102,7 +103,7 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 
 // shadowOf returns the weights of the bank's latest update if it ended as a shadow. Those that are
 // based on an earlier version are dropped.
-func shadowOf(ctx context.Context, tx Tx, head learning.BankRow) (*weights, error) {
+func shadowOf(ctx context.Context, tx store.Tx, head learning.BankRow) (*weights, error) {
 	last, err := tx.Updates().Updates(ctx, head.ID, 0, 1)
 	if err != nil || len(last) == 0 || last[0].State != InShadow || last[0].EndedAt == nil {
 		return nil, err
@@ -115,8 +116,8 @@ func shadowOf(ctx context.Context, tx Tx, head learning.BankRow) (*weights, erro
 }
 
 // drop drops weights that no version uses.
-func (w *weights) drop(ctx context.Context, tx Tx) error {
-	return tx.BankContents().DropBlobs(ctx, []string{w.Policy, w.Optimizer})
+func (w *weights) drop(ctx context.Context, tx store.Tx) error {
+	return tx.Banks().DropBlobs(ctx, []string{w.Policy, w.Optimizer})
 }
 
 // judgements returns one query for each score, without those that would give a voter too much weight.
@@ -136,7 +137,7 @@ func judgements(outcomes []learning.Outcome) (out []policy.Query) {
 }
 
 // read reads an update and the version on which it is based.
-func (s *Service) read(ctx context.Context, tx Tx, ref run.Ref) (spec Spec, from basis, head bank.Head, err error) {
+func (s *Service) read(ctx context.Context, tx store.Tx, ref run.Ref) (spec Spec, from basis, head bank.Head, err error) {
 	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return spec, from, head, err

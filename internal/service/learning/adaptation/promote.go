@@ -8,12 +8,13 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // Promote accepts an update that passes the gate with the votes of too few voters. It returns the
 // active version of the bank. Promoting an update again changes nothing.
 func (s *Service) Promote(ctx context.Context, ws int64, name string, number int) (out bank.Head, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if out, err = s.ports.Banks.ReadHead(ctx, tx, name); err != nil {
 			return err
 		}
@@ -45,13 +46,13 @@ func (s *Service) Promote(ctx context.Context, ws int64, name string, number int
 		if out, err = s.ports.Banks.ReadHead(ctx, tx, name); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.BankPromote, fmt.Sprintf("update %d of bank %d", number, out.ID))
+		return tx.Operations().Record(ctx, audit.BankPromote, fmt.Sprintf("update %d of bank %d", number, out.ID))
 	})
 	return out, err
 }
 
 // accepts measures an update and returns an error unless it may be promoted.
-func (s *Service) accepts(ctx context.Context, tx Tx, row learning.BankRow, u *learning.Update) (err error) {
+func (s *Service) accepts(ctx context.Context, tx store.Tx, row learning.BankRow, u *learning.Update) (err error) {
 	if u.State != learning.OnCanary {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("update %d is not on canary: %s", u.Number, u.State),
 			"list the updates with `cairn bank updates`; one whose state is canary can be promoted")

@@ -11,11 +11,12 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store      Store
+	Store      *store.Store
 	Banks      *bank.Service
 	Player     episode.Player
 	Controller policy.Controller

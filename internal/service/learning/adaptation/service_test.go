@@ -19,9 +19,9 @@ import (
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -82,7 +82,7 @@ func rated(l *pgtest.Learning, spans int, good func(i int, d policy.Decision) bo
 	}
 	_, err = l.Builds.Close(t.Context(), r.Ref, "", "")
 	testkit.Must(t, err)
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		made, err := tx.Decisions().Decisions(ctx, r.Ref.Run)
 		testkit.Must(t, err)
 		for i, d := range made {

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 func shadowStep(n int) string { return fmt.Sprintf("shadow/%04d", n) }
@@ -23,7 +24,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		incumbent, candidate trial.Side
 		done                 bool
 	)
-	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, shadowStep(n)); err != nil || done {
 			return err
 		}
@@ -55,7 +56,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return runspec.SaveStep(ctx, tx, ref.Run, shadowStep(n), t.Conversation, out)
 	})
 }

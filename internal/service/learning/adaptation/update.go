@@ -5,6 +5,7 @@ import (
 
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/paging"
+	"cairn/internal/store"
 )
 
 // States of an update.
@@ -24,7 +25,7 @@ func (s *Service) List(ctx context.Context, ws int64, name, cursor string, limit
 	if err != nil {
 		return nil, "", err
 	}
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, name)
 		if err != nil {
 			return err
@@ -50,11 +51,11 @@ func (s *Service) List(ctx context.Context, ws int64, name, cursor string, limit
 
 // drop ends an update, and drops its weights unless a version uses them. Moved is false if the update has
 // left the state before.
-func (s *Service) drop(ctx context.Context, tx Tx, bankID int64, before string, u learning.Update) (moved bool,
+func (s *Service) drop(ctx context.Context, tx store.Tx, bankID int64, before string, u learning.Update) (moved bool,
 	err error) {
 	moved, err = tx.Updates().MoveUpdate(ctx, bankID, before, u)
 	if err != nil || !moved {
 		return false, err
 	}
-	return true, tx.BankContents().DropBlobs(ctx, []string{u.Policy, u.Optimizer})
+	return true, tx.Banks().DropBlobs(ctx, []string{u.Policy, u.Optimizer})
 }

@@ -8,12 +8,13 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
+	"cairn/internal/store"
 )
 
 // Waiting lists the updates that pass the gate with the votes of too few voters, and wait for the
 // owner of the workspace: at most one of each bank.
 func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out = nil
 		banks, err := tx.Banks().Banks(ctx)
 		if err != nil {
@@ -54,7 +55,7 @@ func (s *Service) Approve(ctx context.Context, ws int64, l approval.Learned) (ve
 
 // Reject drops an update that waits.
 func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) error {
-	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		u, found, err := tx.Updates().UpdateAt(ctx, l.BankID, l.Number)
 		if err != nil {
 			return err
@@ -75,6 +76,6 @@ func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) erro
 		if !moved { // an outcome has decided it meanwhile
 			return gone
 		}
-		return tx.Audit().Record(ctx, audit.BankReject, fmt.Sprintf("update %d of bank %d", l.Number, l.BankID))
+		return tx.Operations().Record(ctx, audit.BankReject, fmt.Sprintf("update %d of bank %d", l.Number, l.BankID))
 	})
 }

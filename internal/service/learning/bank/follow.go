@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/store"
 )
 
 // SharedWorkspace is the name of the workspace whose banks other workspaces can follow.
@@ -35,7 +36,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	if err := s.ensure(ctx, r.Workspace, name); err != nil {
 		return out, err
 	}
-	err = s.write(ctx, r.Workspace, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
+	err = s.write(ctx, r.Workspace, name, "cairn bank", func(ctx context.Context, tx store.Tx, now Head) error {
 		after, err := now.Bank.Over(shared.Bank, func(id string) bool { return ever[id] })
 		if err != nil {
 			return err
@@ -60,7 +61,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 func (s *Service) readShared(ctx context.Context, ws int64, name string) (head Head, ever map[string]bool, err error) {
 	const allVersions = 1 << 30
 	ever = map[string]bool{}
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		row, found, err := tx.Banks().BankNamed(ctx, name)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
+	"cairn/internal/store"
 )
 
 // IsFrozen reports whether err is the error of CheckChangeable and Advance for a frozen bank.
@@ -15,7 +16,7 @@ func IsFrozen(err error) bool { return fault.CodeOf(err) == fault.Protected }
 // update on canary is not used, and Advance refuses new versions. Runs that are open end without a new version.
 // Decisions and outcomes are still stored. Freeze(…, false) ends this. If nothing changes, nothing is recorded.
 func (s *Service) Freeze(ctx context.Context, ws int64, name string, frozen bool) (out Head, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if out, err = s.ReadHead(ctx, tx, name); err != nil {
 			return err
 		}
@@ -30,7 +31,7 @@ func (s *Service) Freeze(ctx context.Context, ws int64, name string, frozen bool
 		if frozen {
 			action = audit.BankFreeze
 		}
-		return tx.Audit().Record(ctx, action, fmt.Sprintf("bank %d", out.ID))
+		return tx.Operations().Record(ctx, action, fmt.Sprintf("bank %d", out.ID))
 	})
 	return out, err
 }

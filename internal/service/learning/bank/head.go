@@ -9,10 +9,11 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/store"
 )
 
 // ReadHead reads the head of a bank. If the default bank does not exist, ReadHead creates it.
-func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error) {
+func (s *Service) ReadHead(ctx context.Context, tx store.Tx, name string) (Head, error) {
 	row, found, err := tx.Banks().BankNamed(ctx, name)
 	if err != nil {
 		return Head{}, err
@@ -29,7 +30,7 @@ func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error
 
 // seed creates a bank with the shipped skills and an untrained policy. Its weights are derived from
 // the name of the bank, so that equal banks start equal.
-func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
+func (s *Service) seed(ctx context.Context, tx store.Tx, name string) (Head, error) {
 	row, err := tx.Banks().PutBank(ctx, name) // locks the row: concurrent calls find the version
 	if err != nil || row.Head > 0 {
 		if err != nil {
@@ -79,7 +80,7 @@ func (s *Service) Reform(h Head, recipe, fuse string, temperature float64) (poli
 
 // ensure creates a bank if it does not exist.
 func (s *Service) ensure(ctx context.Context, ws int64, name string) error {
-	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if _, found, err := tx.Banks().BankNamed(ctx, name); err != nil || found {
 			return err
 		}
@@ -89,7 +90,7 @@ func (s *Service) ensure(ctx context.Context, ws int64, name string) error {
 }
 
 // ReadVersion reads a version and verifies the hashes of its parts.
-func (s *Service) ReadVersion(ctx context.Context, tx Tx, row learning.BankRow, number int) (out Head, err error) {
+func (s *Service) ReadVersion(ctx context.Context, tx store.Tx, row learning.BankRow, number int) (out Head, err error) {
 	v, err := tx.Banks().BankVersion(ctx, row.ID, number)
 	if err != nil {
 		return out, err
@@ -97,9 +98,9 @@ func (s *Service) ReadVersion(ctx context.Context, tx Tx, row learning.BankRow, 
 	return s.load(ctx, tx, row, v)
 }
 
-func (s *Service) load(ctx context.Context, tx Tx, row learning.BankRow, v learning.BankVersion) (out Head, err error) {
+func (s *Service) load(ctx context.Context, tx store.Tx, row learning.BankRow, v learning.BankVersion) (out Head, err error) {
 	out = Head{BankRow: row, Version: v}
-	members, err := tx.BankContents().MemorySkills(ctx, v.Members)
+	members, err := tx.Banks().MemorySkills(ctx, v.Members)
 	if err != nil {
 		return out, err
 	}
@@ -115,7 +116,7 @@ func (s *Service) load(ctx context.Context, tx Tx, row learning.BankRow, v learn
 
 // Advance writes a version and moves the head to it. If the head is no longer at the base of the
 // draft, it returns VersionConflict and writes nothing. For a frozen bank it returns Protected.
-func (s *Service) Advance(ctx context.Context, tx Tx, row learning.BankRow, d Draft) (Head, error) {
+func (s *Service) Advance(ctx context.Context, tx store.Tx, row learning.BankRow, d Draft) (Head, error) {
 	newest, err := tx.Banks().BankVersions(ctx, row.ID, 0, 1)
 	if err != nil {
 		return Head{}, err
@@ -131,7 +132,7 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row learning.BankRow, d Dr
 	for _, one := range d.Bank.Versions() {
 		v.Members = append(v.Members, one.ID)
 	}
-	if err := tx.BankContents().PutMemorySkills(ctx, d.Bank.Versions()); err != nil {
+	if err := tx.Banks().PutMemorySkills(ctx, d.Bank.Versions()); err != nil {
 		return Head{}, err
 	}
 	if err := s.StoreWeights(ctx, tx, d.Policy, d.Optimizer); err != nil {
@@ -155,7 +156,7 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row learning.BankRow, d Dr
 	if v.Prompts, err = promptsOf(ctx, tx, row.ID, d); err != nil {
 		return Head{}, err
 	}
-	if err := tx.BankContents().PutBankVersion(ctx, row.ID, v); err != nil {
+	if err := tx.Banks().PutBankVersion(ctx, row.ID, v); err != nil {
 		return Head{}, err
 	}
 	row.Head = v.Number

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/store"
 )
 
 // Import adds skills to a bank and creates the bank if needed. A new skill whose description
@@ -39,7 +40,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	if err != nil {
 		return out, err
 	}
-	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx store.Tx, now Head) error {
 		d, err := s.basis(ctx, tx, now, packed)
 		if err != nil {
 			return err
@@ -64,13 +65,13 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 		if out, err = s.Advance(ctx, tx, now.BankRow, d); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.BankImport, fmt.Sprintf("bank %d, %s", now.ID, d.Reason))
+		return tx.Operations().Record(ctx, audit.BankImport, fmt.Sprintf("bank %d, %s", now.ID, d.Reason))
 	})
 	return out, err
 }
 
 // basis returns the version that an import changes: the active one, or that of a package.
-func (s *Service) basis(ctx context.Context, tx Tx, now Head, packed *contents) (Draft, error) {
+func (s *Service) basis(ctx context.Context, tx store.Tx, now Head, packed *contents) (Draft, error) {
 	d := Draft{Base: now.Head, Action: ActionImport, Bank: now.Bank, Policy: now.Policy, Optimizer: now.Optimizer}
 	if packed == nil {
 		return d, nil

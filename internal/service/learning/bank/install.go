@@ -1,12 +1,15 @@
 package bank
 
-import "context"
+import (
+	"cairn/internal/store"
+	"context"
+)
 
 // Install creates a bank with the content of a draft as its first version. A bank that exists is not
 // changed. Without a policy, the draft gets an untrained one, whose weights are derived from the name of
 // the bank.
 func (s *Service) Install(ctx context.Context, ws int64, name string, d Draft) (out Head, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		row, err := tx.Banks().PutBank(ctx, name) // locks the row
 		if err != nil {
 			return err

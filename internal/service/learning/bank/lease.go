@@ -8,13 +8,14 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // LeaseTime is the duration of a lease; a run extends it with each step.
 const LeaseTime = 10 * time.Minute
 
 // TakeLease takes the lease of a bank. If another writer has it, TakeLease returns Unavailable.
-func (s *Service) TakeLease(ctx context.Context, tx Tx, name, holder string, lives time.Duration) (memory.Lease,
+func (s *Service) TakeLease(ctx context.Context, tx store.Tx, name, holder string, lives time.Duration) (memory.Lease,
 	error) {
 	lease, taken, err := tx.Leases().TakeLease(ctx, scopeOf(name), holder, lives)
 	if err == nil && !taken {
@@ -28,18 +29,18 @@ func (s *Service) TakeLease(ctx context.Context, tx Tx, name, holder string, liv
 func Holder(ref run.Ref) string { return "run/" + ref.Op("bank", 0) }
 
 // HoldLease takes or extends the lease of a run on its bank.
-func (s *Service) HoldLease(ctx context.Context, tx Tx, ref run.Ref, name string) error {
+func (s *Service) HoldLease(ctx context.Context, tx store.Tx, ref run.Ref, name string) error {
 	_, err := s.TakeLease(ctx, tx, name, Holder(ref), LeaseTime)
 	return err
 }
 
 // ReturnLease releases a lease.
-func (s *Service) ReturnLease(ctx context.Context, tx Tx, name string, l memory.Lease) error {
+func (s *Service) ReturnLease(ctx context.Context, tx store.Tx, name string, l memory.Lease) error {
 	return tx.Leases().FreeLease(ctx, scopeOf(name), l)
 }
 
 // FreeLease releases the lease of a run on its bank. A lease of another holder is not changed.
-func (s *Service) FreeLease(ctx context.Context, tx Tx, ref run.Ref, name string) error {
+func (s *Service) FreeLease(ctx context.Context, tx store.Tx, ref run.Ref, name string) error {
 	fence, err := tx.Leases().FenceOf(ctx, scopeOf(name))
 	if err != nil {
 		return err

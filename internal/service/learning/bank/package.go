@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/store"
 )
 
 // PackageFile is the file of an export that has everything but the Markdown of the skills.
@@ -63,7 +64,7 @@ type Origin struct {
 func (s *Service) Export(ctx context.Context, ws int64, name string, number int) (h Head, files map[string][]byte,
 	err error) {
 	var p Package
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if h, err = s.ReadHead(ctx, tx, name); err == nil && number != 0 && number != h.Head {
 			h, err = s.ReadVersion(ctx, tx, h.BankRow, number)
 		}
@@ -85,7 +86,7 @@ func (s *Service) Export(ctx context.Context, ws int64, name string, number int)
 	return h, files, nil
 }
 
-func (s *Service) pack(ctx context.Context, tx Tx, h Head) (p Package, err error) {
+func (s *Service) pack(ctx context.Context, tx store.Tx, h Head) (p Package, err error) {
 	p = Package{Format: packageFormat, Snapshot: h.Snapshot(), Capacity: h.Bank.Capacity(), Skills: h.Bank.Versions(),
 		Fresh: h.Version.Fresh, Prompts: h.Version.Prompts, Encoder: s.encoderName(),
 		Provenance: Provenance{Bank: h.Name, Version: h.Version.Number, CreatedAt: h.Version.CreatedAt,
@@ -123,7 +124,7 @@ type options struct {
 
 // history returns the versions that a version is based on, at most 100, and the recipe of the last
 // training.
-func history(ctx context.Context, tx Tx, h Head) (out []Origin, recipe string, err error) {
+func history(ctx context.Context, tx store.Tx, h Head) (out []Origin, recipe string, err error) {
 	const most = 100
 	for v := h.Version; ; {
 		one := Origin{Version: v.Number, Action: v.Action, Reason: v.Reason, Snapshot: v.Snapshot,

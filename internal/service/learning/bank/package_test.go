@@ -18,9 +18,9 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -85,7 +85,7 @@ func trained(t *testing.T, l *pgtest.Learning) (out bank.Head) {
 			Vectors: vectors, PPO: policy.DefaultPPO(), Key: keyedrand.Key{Iteration: i}})
 		testkit.Must(t, err)
 	}
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) (err error) {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) (err error) {
 		out, err = l.Banks.Advance(ctx, tx, h.BankRow, bank.Draft{Base: h.Head, Action: bank.ActionTrain, Bank: h.Bank,
 			Policy: h.Policy, Optimizer: h.Optimizer, Reason: "test"})
 		return err

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/store"
 )
 
 // Prompt is a prompt of a version of a bank.
@@ -43,7 +44,7 @@ func (s *Service) Prompts(ctx context.Context, ws int64, name string, number int
 // the built-in prompt. Nothing changes if the bank has the prompt already.
 func (s *Service) SetPrompt(ctx context.Context, ws int64, name string, stage prompt.Stage, lang,
 	text string) (out Head, err error) {
-	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx store.Tx, now Head) error {
 		after, err := now.Version.Prompts.With(stage, lang, text)
 		if err != nil {
 			return err
@@ -62,13 +63,13 @@ func (s *Service) SetPrompt(ctx context.Context, ws int64, name string, stage pr
 		if err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.BankPrompt, fmt.Sprintf("bank %d, %s", now.ID, reason))
+		return tx.Operations().Record(ctx, audit.BankPrompt, fmt.Sprintf("bank %d, %s", now.ID, reason))
 	})
 	return out, err
 }
 
 // promptsOf returns the prompts of a draft: its own, or those of its base.
-func promptsOf(ctx context.Context, tx Tx, bankID int64, d Draft) (memoryskill.Prompts, error) {
+func promptsOf(ctx context.Context, tx store.Tx, bankID int64, d Draft) (memoryskill.Prompts, error) {
 	if d.Prompts != nil || d.Base == 0 {
 		if d.Prompts == nil {
 			return nil, nil

@@ -11,11 +11,12 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/paging"
 	"cairn/internal/domain/ports"
+	"cairn/internal/store"
 )
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store      Store
+	Store      *store.Store
 	Encoder    Encoder
 	Controller policy.Controller
 }
@@ -35,7 +36,7 @@ func New(p Ports) (*Service, error) {
 
 // Head reads the active version of a bank. If the default bank does not exist, Head creates it.
 func (s *Service) Head(ctx context.Context, ws int64, name string) (out Head, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out, err = s.ReadHead(ctx, tx, name)
 		return err
 	})
@@ -44,7 +45,7 @@ func (s *Service) Head(ctx context.Context, ws int64, name string) (out Head, er
 
 // List lists the banks of a workspace.
 func (s *Service) List(ctx context.Context, ws int64) (out []learning.BankSummary, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if _, err := s.ReadHead(ctx, tx, Default); err != nil {
 			return err
 		}
@@ -56,12 +57,12 @@ func (s *Service) List(ctx context.Context, ws int64) (out []learning.BankSummar
 
 // At reads a version of a bank. Number 0 means the active version.
 func (s *Service) At(ctx context.Context, ws int64, name string, number int) (out Head, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		if out, err = s.ReadHead(ctx, tx, name); err == nil && number != 0 && number != out.Head {
 			out, err = s.ReadVersion(ctx, tx, out.BankRow, number)
 		}
 		if err == nil {
-			out.Stats, err = tx.BankContents().SkillStats(ctx, out.ID)
+			out.Stats, err = tx.Banks().SkillStats(ctx, out.ID)
 		}
 		return err
 	})
@@ -76,7 +77,7 @@ func (s *Service) History(ctx context.Context, ws int64, name, cursor string, li
 	if err != nil {
 		return nil, "", err
 	}
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		h, err := s.ReadHead(ctx, tx, name)
 		if err == nil {
 			page, err = tx.Banks().BankVersions(ctx, h.ID, int(before), max)
@@ -89,7 +90,7 @@ func (s *Service) History(ctx context.Context, ws int64, name, cursor string, li
 
 // Rollback creates a version with the bank, policy and optimizer of an earlier version.
 func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (out Head, err error) {
-	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx store.Tx, now Head) error {
 		before, err := s.ReadVersion(ctx, tx, now.BankRow, to)
 		if err != nil {
 			return err
@@ -104,15 +105,15 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 		if err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.BankRollback, fmt.Sprintf("bank %d to version %d", now.ID, to))
+		return tx.Operations().Record(ctx, audit.BankRollback, fmt.Sprintf("bank %d to version %d", now.ID, to))
 	})
 	return out, err
 }
 
 // write runs fn in one transaction, under the lease of the bank.
 func (s *Service) write(ctx context.Context, ws int64, name, holder string,
-	fn func(ctx context.Context, tx Tx, now Head) error) error {
-	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	fn func(ctx context.Context, tx store.Tx, now Head) error) error {
+	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		now, err := s.ReadHead(ctx, tx, name)
 		if err != nil {
 			return err

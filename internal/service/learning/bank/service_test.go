@@ -11,9 +11,9 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/evolution"
 	"cairn/internal/service/learning/training"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -143,7 +143,7 @@ func TestABankHasOneWriter(t *testing.T) {
 	_, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default)
 	testkit.Must(t, err)
 	take := func(holder string) error {
-		return l.Within(func(ctx context.Context, tx cases.Tx) error {
+		return l.Within(func(ctx context.Context, tx store.Tx) error {
 			_, err := l.Banks.TakeLease(ctx, tx, bank.Default, holder, time.Minute)
 			return err
 		})
@@ -153,7 +153,7 @@ func TestABankHasOneWriter(t *testing.T) {
 	wants(t, "a second writer", take("run/2"), fault.Unavailable)
 	_, err = l.Banks.Import(t.Context(), l.DB.A.ID, bank.Default, file("capture_dates", "Adds dates."))
 	wants(t, "an import meanwhile", err, fault.Unavailable)
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		head, err := l.Banks.ReadHead(ctx, tx, bank.Default)
 		testkit.Must(t, err)
 		_, err = l.Banks.Advance(ctx, tx, head.BankRow, bank.Draft{Base: 7, Bank: head.Bank, Policy: head.Policy,

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/store"
 )
 
 // UpdateStats changes the statistics of a bank's skills. It locks the bank until the transaction
 // ends.
-func UpdateStats(ctx context.Context, tx Tx, bank int64,
+func UpdateStats(ctx context.Context, tx store.Tx, bank int64,
 	change func(map[string]memoryskill.Stats) map[string]memoryskill.Stats) error {
 	row, err := tx.Banks().BankOf(ctx, bank)
 	if err != nil {
@@ -17,9 +18,9 @@ func UpdateStats(ctx context.Context, tx Tx, bank int64,
 	if _, err := tx.Banks().PutBank(ctx, row.Name); err != nil { // locks it
 		return err
 	}
-	stats, err := tx.BankContents().SkillStats(ctx, bank)
+	stats, err := tx.Banks().SkillStats(ctx, bank)
 	if err != nil {
 		return err
 	}
-	return tx.BankContents().PutSkillStats(ctx, bank, change(stats))
+	return tx.Banks().PutSkillStats(ctx, bank, change(stats))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/store"
 )
 
 // Kinds of blobs.
@@ -13,13 +14,13 @@ const (
 )
 
 // ReadWeights reads a policy and its optimizer by their hashes.
-func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimizer string) (policy.Chooser,
+func (s *Service) ReadWeights(ctx context.Context, tx store.Tx, chooser, optimizer string) (policy.Chooser,
 	policy.Optimizer, error) {
-	weights, err := tx.BankContents().Blob(ctx, policyBlob, chooser)
+	weights, err := tx.Banks().Blob(ctx, policyBlob, chooser)
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := tx.BankContents().Blob(ctx, optimizerBlob, optimizer)
+	state, err := tx.Banks().Blob(ctx, optimizerBlob, optimizer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,13 +28,13 @@ func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimizer str
 }
 
 // StoreWeights stores a policy and its optimizer under their hashes.
-func (s *Service) StoreWeights(ctx context.Context, tx Tx, p policy.Chooser, o policy.Optimizer) error {
+func (s *Service) StoreWeights(ctx context.Context, tx store.Tx, p policy.Chooser, o policy.Optimizer) error {
 	weights, state, err := s.ports.Controller.Encode(p, o)
 	if err != nil {
 		return err
 	}
-	if err := tx.BankContents().PutBlob(ctx, policyBlob, p.Hash(), weights); err != nil {
+	if err := tx.Banks().PutBlob(ctx, policyBlob, p.Hash(), weights); err != nil {
 		return err
 	}
-	return tx.BankContents().PutBlob(ctx, optimizerBlob, o.Hash(), state)
+	return tx.Banks().PutBlob(ctx, optimizerBlob, o.Hash(), state)
 }

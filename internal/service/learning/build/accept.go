@@ -17,6 +17,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Request is a request to build memories from a session.
@@ -58,7 +59,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	if r.Trace == "" {
 		r.Trace = fmt.Sprintf("%x", sha[:10])
 	}
-	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, err = s.acceptTrace(ctx, tx, r, messages, sha)
 		return err
 	})
@@ -70,7 +71,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 
 // acceptTrace stores the session of a request with its run. If the session has a run, acceptTrace
 // returns it.
-func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, messages []transcript.Message,
+func (s *Service) acceptTrace(ctx context.Context, tx store.Tx, r Request, messages []transcript.Message,
 	sha [sha256.Size]byte) (run.Run, error) {
 	before, found, err := tx.Runs().RunOf(ctx, run.Build, r.Trace)
 	if err != nil {
@@ -96,7 +97,7 @@ func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, messages []
 }
 
 // accept stores the run of a build with its pinned configuration.
-func (s *Service) accept(ctx context.Context, tx Tx, r Request, messages []transcript.Message, idle bool,
+func (s *Service) accept(ctx context.Context, tx store.Tx, r Request, messages []transcript.Message, idle bool,
 	n run.NewAgentRun) (out run.Run, err error) {
 	name := bank.OrDefault(r.Bank)
 	head, err := s.ports.Banks.ReadHead(ctx, tx, name)
@@ -133,8 +134,8 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, messages []trans
 
 // pinnedHead returns the version for live choices: the active one, or the one that a frozen
 // workspace sets for its default bank.
-func (s *Service) pinnedHead(ctx context.Context, tx Tx, head bank.Head) (bank.Head, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+func (s *Service) pinnedHead(ctx context.Context, tx store.Tx, head bank.Head) (bank.Head, error) {
+	chosen, err := tx.Workspaces().Settings(ctx)
 	l := chosen.Memory.Learning
 	if err != nil || !l.Frozen || l.Version == 0 || l.Version == head.Head || head.Name != bank.Default {
 		return head, err

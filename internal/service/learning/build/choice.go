@@ -12,6 +12,7 @@ import (
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // decide chooses the skills of a span. If an earlier attempt has chosen, decide returns that
@@ -20,7 +21,7 @@ func (s *Service) decide(ctx context.Context, session extraction.Session, span e
 	head bank.Head) (d learning.Decision, err error) {
 	id := decision.ID(session.Run.Ref, span.Number)
 	found, canary := false, 0
-	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found {
 			return err
 		}
@@ -41,7 +42,7 @@ func (s *Service) decide(ctx context.Context, session extraction.Session, span e
 	d = learning.Decision{ID: id, Run: session.Run.Ref.Run, Conversation: session.Run.Conversation,
 		Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID,
 		Version: head.Version.Number, Canary: canary}
-	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		d, err = s.choose(ctx, tx, d, session.Spec.Keeping, head, vectors[0], candidates)
 		return err
 	})
@@ -49,7 +50,7 @@ func (s *Service) decide(ctx context.Context, session extraction.Session, span e
 }
 
 // choose makes and stores the choice of a decision, unless another attempt has stored one.
-func (s *Service) choose(ctx context.Context, tx Tx, d learning.Decision, o runspec.SpanOptions, head bank.Head,
+func (s *Service) choose(ctx context.Context, tx store.Tx, d learning.Decision, o runspec.SpanOptions, head bank.Head,
 	vector []float32, candidates []policy.Candidate) (learning.Decision, error) {
 	how, fresh, err := s.explore(ctx, tx, d.ID, o.K, head)
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *Service) choose(ctx context.Context, tx Tx, d learning.Decision, o runs
 		found { // stored while this attempt waited
 		return made, err
 	}
-	near, err := tx.Memories().Neighbors(ctx, vector, s.ports.Space, o.TopN)
+	near, err := tx.Documents().Neighbors(ctx, vector, s.ports.Space, o.TopN)
 	if err != nil {
 		return d, err
 	}

@@ -11,12 +11,13 @@ import (
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Close ends a run with the totals of its decisions. Code and reason are set if the workflow
 // failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, spec, over, err := runspec.Read[extraction.Spec, Result](ctx, tx, ref)
 		if err != nil || over != nil {
 			if over != nil {
@@ -46,7 +47,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 			out.Outcome = run.Completed
 		}
 		if out.Outcome != run.Failed && out.Outcome != run.CancelledOutcome {
-			if err := tx.Workspace().SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
+			if err := tx.AgentRuns().SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
 				return err
 			}
 			if err := s.ports.Probes.Accept(ctx, tx, r, spec, decisions); err != nil {

@@ -8,16 +8,17 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // explore decides how the choice of a live span is made. The default is greedy. The workspace
 // limits the number of sampled choices per 24 hours; in these, new skills get the bias of training.
 // A frozen bank, or one with too few skills to choose from, is never explored. Exploration holds a
 // lock until the decision is stored, so that concurrent builds do not exceed the limit.
-func (s *Service) explore(ctx context.Context, tx Tx, decisionID string, k int, head bank.Head) (how policy.Choice,
+func (s *Service) explore(ctx context.Context, tx store.Tx, decisionID string, k int, head bank.Head) (how policy.Choice,
 	fresh []string, err error) {
 	how = policy.Choice{K: k, Greedy: true}
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen || chosen.Memory.Learning.ExplorePerDay == 0 ||
 		head.Bank.Len() <= k {
 		return how, nil, err
@@ -50,7 +51,7 @@ const maxVersions = 32
 // live builds, it is the number of sampled choices that make an update. So the share of new skills
 // decreases without scored replies, and does not change without sampling. All new skills share the
 // target of the latest one.
-func recentSkills(ctx context.Context, tx Tx, head bank.Head, window int) (fresh []string, since int, err error) {
+func recentSkills(ctx context.Context, tx store.Tx, head bank.Head, window int) (fresh []string, since int, err error) {
 	brought, err := tx.Outcomes().RecentSkills(ctx, head.ID, head.Version.Number, maxVersions)
 	for _, b := range brought {
 		t := b.Explored / adaptation.MinDecisions

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // IdleRequest is a conversation without recent messages.
@@ -27,7 +28,7 @@ type IdleRequest struct {
 // returns nil if there is nothing to do. Agents and memory skills share the mark of read messages,
 // so a workspace can switch between them.
 func (s *Service) AcceptIdle(ctx context.Context, in IdleRequest) (out *run.Run, err error) {
-	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, err = s.acceptIdle(ctx, tx, in)
 		return err
 	})
@@ -37,21 +38,21 @@ func (s *Service) AcceptIdle(ctx context.Context, in IdleRequest) (out *run.Run,
 	return out, err
 }
 
-func (s *Service) acceptIdle(ctx context.Context, tx Tx, in IdleRequest) (*run.Run, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+func (s *Service) acceptIdle(ctx context.Context, tx store.Tx, in IdleRequest) (*run.Run, error) {
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil || chosen.Memory.Builder != settings.BuilderSkills {
 		return nil, err
 	}
-	c, err := tx.Workspace().LockConversation(ctx, in.Conversation)
+	c, err := tx.Conversations().LockConversation(ctx, in.Conversation)
 	if err != nil {
 		return nil, err
 	}
-	read, err := tx.Workspace().Mark(ctx, in.Conversation, run.Summarize)
+	read, err := tx.AgentRuns().Mark(ctx, in.Conversation, run.Summarize)
 	if err != nil || read+1 > c.NextSeq-1 {
 		return nil, err
 	}
 	from, to := read+1, c.NextSeq-1
-	if _, open, err := tx.Runs().OpenRunOf(ctx, run.Build, in.Conversation); err != nil || open {
+	if _, open, err := tx.AgentRuns().OpenRunOf(ctx, run.Build, in.Conversation); err != nil || open {
 		return nil, err
 	}
 	whole, err := tx.Transcripts().Conversation(ctx, in.Conversation, from, to)

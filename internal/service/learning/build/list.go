@@ -6,6 +6,7 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/paging"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // Decisions returns a page of the live choices of a bank, the latest first.
@@ -16,7 +17,7 @@ func (s *Service) Decisions(ctx context.Context, ws int64, name, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))
 		if err != nil {
 			return err

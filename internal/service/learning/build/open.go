@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Result is the result of a build.
@@ -28,7 +29,7 @@ type Result struct {
 // is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spans int, over *Result, err error) {
 	var session extraction.Session
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if _, _, over, err = runspec.Read[extraction.Spec, Result](ctx, tx, ref); err != nil || over != nil {
 			return err
 		}
@@ -43,7 +44,7 @@ func (s *Service) Open(ctx context.Context, ref run.Ref) (spans int, over *Resul
 			ToSeq: session.Spec.ToSeq}); err != nil {
 		return 0, nil, err
 	}
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})

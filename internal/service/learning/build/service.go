@@ -18,18 +18,8 @@ import (
 	"cairn/internal/service/learning/probe"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
-
-// Store opens transactions.
-type Store interface {
-	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
-}
-
-// Tx reads and writes the rows of builds in one transaction.
-type Tx interface {
-	adaptation.Tx
-	probe.Tx
-}
 
 // Memories writes long-term memories and sessions.
 type Memories interface {
@@ -39,7 +29,7 @@ type Memories interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    *store.Store
 	Banks    *bank.Service
 	Encoder  bank.Encoder
 	Asker    runspec.Asker

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // BuildSpan builds the memories of one span: it chooses skills, calls the model once, and applies
@@ -25,7 +26,7 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out l
 	}
 	span := session.Spans[number]
 	var head bank.Head
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		row := learning.BankRow{ID: session.Spec.BankID, Name: session.Spec.Bank}
 		head, err = s.ports.Banks.ReadVersion(ctx, tx, row, session.Spec.Version)
 		return err
@@ -43,13 +44,13 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out l
 	if out, err = s.carryOut(ctx, session, span, head, d); err != nil {
 		return out, err
 	}
-	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Decisions().EndDecision(ctx, d.ID, out)
 	})
 }
 
 func (s *Service) readSession(ctx context.Context, ref run.Ref) (out extraction.Session, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, err = extraction.ReadSession(ctx, tx, ref.Run)
 		return err
 	})
@@ -80,8 +81,8 @@ func (s *Service) carryOut(ctx context.Context, session extraction.Session, span
 // readContents returns the contents of memories by ID.
 func (s *Service) readContents(ctx context.Context, ws int64, ids []string) (map[string]string, error) {
 	out := map[string]string{}
-	return out, s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
-		entries, err := tx.Memories().LongTerm(ctx, ids)
+	return out, s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		entries, err := tx.LongTerm().LongTerm(ctx, ids)
 		for _, e := range entries {
 			out[e.ID] = e.Content
 		}

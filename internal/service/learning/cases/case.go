@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"cairn/internal/domain/learning"
+	"cairn/internal/store"
 )
 
 // Sources of cases.
@@ -32,7 +33,7 @@ const Window = 30 * 24 * time.Hour
 
 // Open returns the hard cases of a bank that failed within the window, latest first. It marks older
 // ones as expired.
-func Open(ctx context.Context, tx Tx, bank int64, most int) ([]learning.Case, error) {
+func Open(ctx context.Context, tx store.Tx, bank int64, most int) ([]learning.Case, error) {
 	if _, err := tx.Cases().ExpireCases(ctx, bank, Window); err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func Key(question string) string {
 
 // ByConversation returns the conversations of a bank's questions with known answers, ascending, and
 // the questions of each.
-func ByConversation(ctx context.Context, tx Tx, bank int64) ([]int64, map[int64][]learning.Case, error) {
+func ByConversation(ctx context.Context, tx store.Tx, bank int64) ([]int64, map[int64][]learning.Case, error) {
 	known, err := tx.Cases().KnownCases(ctx, bank)
 	if err != nil {
 		return nil, nil, err

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // contextMessages is the number of messages to read before the new ones, because a correction may
@@ -17,7 +18,7 @@ const contextMessages = 8
 
 // RecordCorrections creates cases for replies that the user corrects in the messages from from on.
 // Each correction has one effect, even if the conversation is read again.
-func RecordCorrections(ctx context.Context, tx Tx, bankID, conversation int64, from, to int) error {
+func RecordCorrections(ctx context.Context, tx store.Tx, bankID, conversation int64, from, to int) error {
 	c, err := tx.Transcripts().Conversation(ctx, conversation, max(0, from-contextMessages), to)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func RecordCorrections(ctx context.Context, tx Tx, bankID, conversation int64, f
 
 // recordCorrection creates a case if the message corrects the reply. Questions that are too long
 // are skipped.
-func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, asked, answer,
+func recordCorrection(ctx context.Context, tx store.Tx, bankID, conversation int64, asked, answer,
 	correction transcript.Message) error {
 	right, found := designer.Correction(correction.Content, answer.Content)
 	if !found {
@@ -54,7 +55,7 @@ func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, as
 	if right != "" {
 		f.Gold, f.Evidence = []string{right}, []int{correction.Seq}
 	}
-	turn, _, err := tx.Transcripts().TurnOf(ctx, conversation, asked.ID) // imported messages have none
+	turn, _, err := tx.Turns().TurnOf(ctx, conversation, asked.ID) // imported messages have none
 	if err != nil {
 		return err
 	}

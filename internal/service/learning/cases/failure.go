@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // FailedQuestion is a question with a bad reply or without one.
@@ -68,7 +69,7 @@ func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion)
 	if err != nil {
 		return out, err
 	}
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(f.Bank))
 		if err != nil {
 			return err
@@ -82,7 +83,7 @@ func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion)
 
 // record is RecordFailure inside a transaction. The operation log does not store any text of it,
 // because the log outlives the conversation.
-func record(ctx context.Context, tx Tx, c learning.Case, v learning.Vote) (out learning.Case, err error) {
+func record(ctx context.Context, tx store.Tx, c learning.Case, v learning.Vote) (out learning.Case, err error) {
 	var done struct {
 		Case int64 `json:"case"`
 	}

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // ImportedTrace is a conversation with questions that have known answers.
@@ -47,7 +48,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, in []Import
 		for i := range messages {
 			messages[i].Seq = i
 		}
-		err := s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		err := s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 			head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))
 			if err != nil {
 				return err

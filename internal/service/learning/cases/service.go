@@ -6,11 +6,12 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store Store
+	Store *store.Store
 	Banks *bank.Service
 }
 
@@ -28,7 +29,7 @@ func New(p Ports) (*Service, error) {
 
 // List lists the open hard cases of a bank, latest first.
 func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []learning.Case, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))
 		if err == nil {
 			out, err = Open(ctx, tx, head.ID, most)

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/cases"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -121,7 +122,7 @@ func TestTracesAreImportedOnce(t *testing.T) {
 			t.Errorf("%d questions: %s", n, rows)
 		}
 	}
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		bank, _, err := tx.Banks().BankNamed(ctx, "default")
 		testkit.Must(t, err)
 		ids, by, err := cases.ByConversation(ctx, tx, bank.ID)
@@ -147,7 +148,7 @@ func TestACorrectionIsACaseOnce(t *testing.T) {
 		{Seq: 1, Role: transcript.Assistant, Content: "There are two."},
 		{Seq: 2, Role: transcript.User, Content: "No, that is wrong. There are nine lemon trees."}}
 	for range 2 {
-		testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+		testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 			head, err := l.Banks.ReadHead(ctx, tx, "default")
 			testkit.Must(t, err)
 			id, err := tx.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "c", Messages: said}, "import")

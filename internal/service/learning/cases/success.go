@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // PositiveFeedback is a question with a good reply.
@@ -31,7 +32,7 @@ func (s *Service) RecordSuccess(ctx context.Context, ws int64, p PositiveFeedbac
 	var done struct {
 		Burst bool `json:"burst,omitempty"`
 	}
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		return tx.Operations().Do(ctx, p.Op, []any{"answered", name, key, p.Run}, &done, func() error {
 			v := learning.Vote{Voter: p.Voter, Sender: p.Sender, Rated: cmp.Or(p.Rated, key), Op: p.Op,
 				Source: learning.FromPraise, Run: p.Run, Conversation: p.Conversation}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/decision"
+	"cairn/internal/store"
 )
 
 // burstVotes is the number of votes that a key can send within a minute. If it sends more, none of
@@ -17,26 +18,10 @@ const burstVotes = 20
 // Turn returns what is rated by a vote on the answer of a turn.
 func Turn(run string) string { return fmt.Sprintf("turn/%s", run) }
 
-// VoteRepository reads and writes votes.
-type VoteRepository interface {
-	// LockVoter blocks other votes of a voter, or of a sender, until the transaction ends.
-	LockVoter(ctx context.Context, voter string) error
-	VoteOn(ctx context.Context, voter, rated string) (learning.Vote, bool, error)
-	// VotesLately returns the other votes of the last minute of the sender of v.
-	VotesLately(ctx context.Context, v learning.Vote) ([]learning.Vote, error)
-	// MarkBurst records that the votes of a sender in the last minute have no effect.
-	MarkBurst(ctx context.Context, sender string) error
-	PutVote(ctx context.Context, v learning.Vote) error
-	// Voters returns the number of voters whose votes have an effect.
-	Voters(ctx context.Context) (int, error)
-	// Bursts returns who sent votes without effect, latest first.
-	Bursts(ctx context.Context, most int) ([]learning.VoteBurst, error)
-}
-
 // cast applies a vote in place of the voter's earlier vote on the same answer. Change is its effect
 // on a case. Without a voter, cast only applies the effects. The order of locks is that of all
 // writers: voter, cases, bank.
-func cast(ctx context.Context, tx Tx, v *learning.Vote, question, answer string, change func() error) error {
+func cast(ctx context.Context, tx store.Tx, v *learning.Vote, question, answer string, change func() error) error {
 	replaced, err := replace(ctx, tx, v)
 	if err == nil && !v.Burst {
 		err = change()
@@ -61,7 +46,7 @@ func cast(ctx context.Context, tx Tx, v *learning.Vote, question, answer string,
 
 // replace decides whether a vote has an effect, and takes back the effect on cases of the votes
 // that lose theirs: the earlier vote on the same answer, and all of a burst.
-func replace(ctx context.Context, tx Tx, v *learning.Vote) (out []learning.Vote, err error) {
+func replace(ctx context.Context, tx store.Tx, v *learning.Vote) (out []learning.Vote, err error) {
 	if v.Voter == "" {
 		return nil, nil
 	}
@@ -102,7 +87,7 @@ func replace(ctx context.Context, tx Tx, v *learning.Vote) (out []learning.Vote,
 
 // Bursts lists who sent votes too fast to count, latest first.
 func (s *Service) Bursts(ctx context.Context, ws int64, most int) (out []learning.VoteBurst, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out, err = tx.Votes().Bursts(ctx, most)
 		return err
 	})

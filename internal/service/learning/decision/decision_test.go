@@ -12,9 +12,9 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -44,7 +44,7 @@ func chosen(t *testing.T, l *pgtest.Learning) (d learning.Decision) {
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
 		Messages: pgtest.Said("The greenhouse has nine lemon trees."), Keeping: runspec.DefaultSpanOptions()})
 	testkit.Must(t, err)
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		head, err := l.Banks.ReadHead(ctx, tx, "default")
 		testkit.Must(t, err)
 		skill := head.Bank.Versions()[0].ID
@@ -60,7 +60,7 @@ func TestTheFirstOutcomeOfASpanStays(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
 	d := chosen(t, l)
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		for _, o := range []executor.Outcome{executor.OK, executor.LLMError} {
 			testkit.Must(t, tx.Decisions().EndDecision(ctx, d.ID, learning.SpanOutcome{Outcome: o}))
 		}
@@ -80,7 +80,7 @@ func TestAJudgementOfNoRunChangesNothing(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
 	d := chosen(t, l)
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		none, err := decision.RecordJudgement(ctx, tx, decision.Judgement{Op: "1", Score: 1})
 		if err != nil || len(none) != 0 {
 			t.Errorf("scored %q, %v", none, err)
@@ -102,7 +102,7 @@ func TestUseAndScoresCountForSkills(t *testing.T) {
 	l := pgtest.OpenLearning(t)
 	d := chosen(t, l)
 	var stats map[string]memoryskill.Stats
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []learning.Decision{d})) // not ended: not counted
 		d.Outcome = &learning.SpanOutcome{Outcome: executor.OK}
 		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []learning.Decision{d}))
@@ -115,7 +115,7 @@ func TestUseAndScoresCountForSkills(t *testing.T) {
 		if err != nil || len(outcomes) != 1 || outcomes[0].Score != 1 {
 			t.Errorf("%+v, %v", outcomes, err)
 		}
-		if stats, err = tx.BankContents().SkillStats(ctx, d.Bank); err != nil {
+		if stats, err = tx.Banks().SkillStats(ctx, d.Bank); err != nil {
 			return err
 		}
 		testkit.Must(t, decision.RetractJudgement(ctx, tx, "1", []string{d.ID, "erased"}, 1))
@@ -123,7 +123,7 @@ func TestUseAndScoresCountForSkills(t *testing.T) {
 		if err != nil || len(outcomes) != 0 {
 			t.Errorf("taken back: %+v, %v", outcomes, err)
 		}
-		after, err := tx.BankContents().SkillStats(ctx, d.Bank)
+		after, err := tx.Banks().SkillStats(ctx, d.Bank)
 		if one := after[d.Choice.Chosen[0]]; one.Count != 0 || one.Usage == 0 {
 			t.Errorf("taken back: %+v", one)
 		}

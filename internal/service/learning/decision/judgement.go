@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // Judgement is a score of a reply.
@@ -27,7 +28,7 @@ type Judgement struct {
 // memories that the reply cites, the score is also an outcome from which the policy may learn. A
 // reply that an endpoint failure cut off is ignored. RecordJudgement returns the decisions whose
 // skills got the score.
-func RecordJudgement(ctx context.Context, tx Tx, j Judgement) (decisions []string, err error) {
+func RecordJudgement(ctx context.Context, tx store.Tx, j Judgement) (decisions []string, err error) {
 	if j.Run == "" {
 		return nil, nil
 	}
@@ -53,7 +54,7 @@ func RecordJudgement(ctx context.Context, tx Tx, j Judgement) (decisions []strin
 
 // RetractJudgement takes back the score that RecordJudgement gave to decisions under op. What an
 // update of the policy has learned from it stays.
-func RetractJudgement(ctx context.Context, tx Tx, op string, decisions []string, score float64) error {
+func RetractJudgement(ctx context.Context, tx store.Tx, op string, decisions []string, score float64) error {
 	if err := tx.Outcomes().DropOutcomes(ctx, op, decisions); err != nil {
 		return err
 	}

@@ -9,10 +9,11 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // CountScore adds a score to the skills that the decisions chose, once per decision.
-func CountScore(ctx context.Context, tx Tx, ids []string, score float64) error {
+func CountScore(ctx context.Context, tx store.Tx, ids []string, score float64) error {
 	decisions, found, err := byBank(ctx, tx, ids)
 	query := policy.Query{Score: score, Scored: true, Retrieved: found}
 	if err != nil {
@@ -31,7 +32,7 @@ func CountScore(ctx context.Context, tx Tx, ids []string, score float64) error {
 }
 
 // forgetScore takes back what CountScore added.
-func forgetScore(ctx context.Context, tx Tx, ids []string, score float64) error {
+func forgetScore(ctx context.Context, tx store.Tx, ids []string, score float64) error {
 	decisions, _, err := byBank(ctx, tx, ids)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func forgetScore(ctx context.Context, tx Tx, ids []string, score float64) error 
 }
 
 // byBank reads decisions, each once. Erased ones are skipped.
-func byBank(ctx context.Context, tx Tx, ids []string) (decisions map[int64][]policy.Decision, found []string,
+func byBank(ctx context.Context, tx store.Tx, ids []string) (decisions map[int64][]policy.Decision, found []string,
 	err error) {
 	decisions = map[int64][]policy.Decision{}
 	for _, id := range ids {
@@ -73,7 +74,7 @@ func byBank(ctx context.Context, tx Tx, ids []string) (decisions map[int64][]pol
 }
 
 // CountUse counts the choices of a build.
-func CountUse(ctx context.Context, tx Tx, bankID int64, made []learning.Decision) error {
+func CountUse(ctx context.Context, tx store.Tx, bankID int64, made []learning.Decision) error {
 	var decisions []policy.Decision
 	for _, d := range made {
 		if d.Outcome != nil {

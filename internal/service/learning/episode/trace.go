@@ -7,8 +7,8 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Trace is a conversation with questions that have known answers.
@@ -21,7 +21,7 @@ type Trace struct {
 }
 
 // ReadTrace reads a conversation for episodes. Secrets are removed.
-func ReadTrace(ctx context.Context, tx extraction.Tx, conversation int64, questions []learning.Case,
+func ReadTrace(ctx context.Context, tx store.Tx, conversation int64, questions []learning.Case,
 	how executor.Spanning) (Trace, error) {
 	const all = 1 << 30
 	c, err := tx.Transcripts().Conversation(ctx, conversation, 0, all)

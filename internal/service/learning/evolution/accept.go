@@ -14,6 +14,7 @@ import (
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // Accept stores a round and starts its workflow. A frozen bank has no rounds.
@@ -30,7 +31,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	if err := spec.Keeping.Check(); err != nil {
 		return out, err
 	}
-	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
 		if err != nil {
 			return err
@@ -67,7 +68,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 
 // roundKey returns the key of a round: the ID of the caller, or the next number for the version of
 // the bank.
-func roundKey(ctx context.Context, tx Tx, id string, head bank.Head) (string, error) {
+func roundKey(ctx context.Context, tx store.Tx, id string, head bank.Head) (string, error) {
 	if id != "" {
 		return head.Name + "/" + id, nil
 	}
@@ -82,7 +83,7 @@ func roundKey(ctx context.Context, tx Tx, id string, head bank.Head) (string, er
 // Open takes the lease of the bank and opens the round of a run. If an earlier attempt has ended
 // the round, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (over *learning.Round, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		_, spec, ended, err := runspec.Read[Spec, learning.Round](ctx, tx, ref)
 		if over = ended; err != nil || over != nil {
 			return err

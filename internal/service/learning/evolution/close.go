@@ -12,6 +12,7 @@ import (
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // Close compares the candidate with the bank, promotes it if it is better, and ends the run. Code
@@ -22,7 +23,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 		return out, err
 	}
 	first := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		first = false
 		of, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
@@ -65,7 +66,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 
 // decide applies the gate: the candidate replaces the bank only if it is better on held-out
 // conversations, which the designer has not seen.
-func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, head bank.Head, r *learning.Round) error {
+func (s *Service) decide(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, head bank.Head, r *learning.Round) error {
 	judged, err := trial.Judge(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 	if judged.Outcome != learning.Promoted {
 		return nil
 	}
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 }
 
 // advance makes the candidate of a round the active version of its bank.
-func (s *Service) advance(ctx context.Context, tx Tx, head bank.Head, r learning.Round) (bank.Head, error) {
+func (s *Service) advance(ctx context.Context, tx store.Tx, head bank.Head, r learning.Round) (bank.Head, error) {
 	candidate, err := r.Candidate.Bank()
 	if err != nil {
 		return bank.Head{}, err

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/trial"
 	"cairn/internal/service/ledger"
+	"cairn/internal/store"
 )
 
 // Design analyzes the cases and proposes edits. It returns the number of held-out conversations for
@@ -28,7 +29,7 @@ func (s *Service) Design(ctx context.Context, ref run.Ref) (trials int, err erro
 func (s *Service) propose(ctx context.Context, ref run.Ref) (found bool, err error) {
 	var failed []string
 	var stats map[string]memoryskill.Stats
-	r, spec, head, err := s.read(ctx, ref, func(tx Tx, _ Spec, h bank.Head) error {
+	r, spec, head, err := s.read(ctx, ref, func(tx store.Tx, _ Spec, h bank.Head) error {
 		earlier, err := tx.Rounds().Rounds(ctx, h.ID, 50)
 		for _, e := range earlier {
 			if e.Outcome == learning.Rejected && e.Candidate != nil {
@@ -36,7 +37,7 @@ func (s *Service) propose(ctx context.Context, ref run.Ref) (found bool, err err
 			}
 		}
 		if err == nil {
-			stats, err = tx.BankContents().SkillStats(ctx, h.ID)
+			stats, err = tx.Banks().SkillStats(ctx, h.ID)
 		}
 		return err
 	})
@@ -57,7 +58,7 @@ func (s *Service) propose(ctx context.Context, ref run.Ref) (found bool, err err
 	} else if err != nil {
 		return false, err
 	}
-	return r.Candidate != nil, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return r.Candidate != nil, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
 			return err
 		}

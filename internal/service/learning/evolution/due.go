@@ -8,6 +8,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // AcceptDue starts a round for each bank with enough new cases, if the workspace builds memories
@@ -15,9 +16,9 @@ import (
 // round. In a frozen workspace it does nothing.
 func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
 	var due []string
-	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx store.Tx) error {
 		due = nil
-		chosen, err := tx.Workspace().Settings(ctx)
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {
 			return err
 		}
@@ -55,7 +56,7 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 
 // newFailures returns the number of open cases of a bank that failed since its last round, or 0
 // while that round is open or the bank is frozen.
-func newFailures(ctx context.Context, tx Tx, name string) (n int, err error) {
+func newFailures(ctx context.Context, tx store.Tx, name string) (n int, err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, name)
 	if err != nil || !found || row.Head == 0 || row.Frozen() {
 		return 0, err

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
+	"cairn/internal/store"
 )
 
 // maxCases is the number of latest open cases from which a round selects.
@@ -24,7 +25,7 @@ const maxMemories = 500
 func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 	var failed []learning.Case
 	var traces map[int64]episode.Trace
-	r, spec, _, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) error {
+	r, spec, _, err := s.read(ctx, ref, func(tx store.Tx, spec Spec, h bank.Head) error {
 		failed, traces, err = s.readCases(ctx, tx, ref, spec, h)
 		return err
 	})
@@ -46,13 +47,13 @@ func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 		r.Conversations = append(r.Conversations, id)
 	}
 	slices.Sort(r.Conversations)
-	return len(r.Cases), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return len(r.Cases), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Rounds().SaveRound(ctx, r)
 	})
 }
 
 // readCases reads the open cases for a round, with their conversations.
-func (s *Service) readCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec,
+func (s *Service) readCases(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec,
 	h bank.Head) (failed []learning.Case, traces map[int64]episode.Trace, err error) {
 	if failed, err = cases.Open(ctx, tx, h.ID, maxCases); err != nil {
 		return nil, nil, err
@@ -67,7 +68,7 @@ func (s *Service) readCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec,
 		if traces[id], err = episode.ReadTrace(ctx, tx, id, nil, spec.Keeping.Spanning); err != nil {
 			return nil, nil, err
 		}
-		if err := tx.Steps().ShownTo(ctx, ref.Run, id); err != nil {
+		if err := tx.Training().ShownTo(ctx, ref.Run, id); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -89,8 +90,8 @@ func (s *Service) searchMemories(ctx context.Context, ref run.Ref, failed []lear
 	out := make([]design.FailedCase, len(failed))
 	for i, c := range failed {
 		out[i].Case = c
-		err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-			near, err := tx.Memories().Neighbors(ctx, vectors[i], s.ports.Space, maxMemories)
+		err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+			near, err := tx.Documents().Neighbors(ctx, vectors[i], s.ports.Space, maxMemories)
 			if err != nil {
 				return err
 			}
@@ -103,7 +104,7 @@ func (s *Service) searchMemories(ctx context.Context, ref run.Ref, failed []lear
 			if len(c.Retrieved) == 0 {
 				return nil
 			}
-			entries, err := tx.Memories().LongTerm(ctx, c.Retrieved)
+			entries, err := tx.LongTerm().LongTerm(ctx, c.Retrieved)
 			for _, e := range entries {
 				out[i].Retrieved = append(out[i].Retrieved, e.Content)
 			}

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // Progress is the progress of a round.
@@ -21,7 +22,7 @@ type Progress struct {
 
 // Progress returns the progress of a round.
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		of, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -49,7 +50,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 		if r.Candidate == nil {
 			return nil
 		}
-		trials, err := tx.Steps().StepResults(ctx, ref.Run, "trial/")
+		trials, err := tx.Training().StepResults(ctx, ref.Run, "trial/")
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Outcomes of a round, in addition to those of package trial.
@@ -17,10 +18,10 @@ const (
 )
 
 // read reads a round with its pinned configuration.
-func (s *Service) read(ctx context.Context, ref run.Ref, also func(Tx, Spec, bank.Head) error) (r learning.Round,
+func (s *Service) read(ctx context.Context, ref run.Ref, also func(store.Tx, Spec, bank.Head) error) (r learning.Round,
 	spec Spec,
 	head bank.Head, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		of, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err

@@ -13,12 +13,13 @@ import (
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Ports are the dependencies of the service.
 type Ports struct {
 	runspec.Extensions
-	Store   Store
+	Store   *store.Store
 	Banks   *bank.Service
 	Encoder bank.Encoder
 	Asker   runspec.Asker

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // PlayTrial plays a held-out trace with the edited bank, and with the active bank: as live builds do
@@ -17,7 +18,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var t episode.Trace
 	done := false
 	var fixed []string
-	r, spec, head, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) (err error) {
+	r, spec, head, err := s.read(ctx, ref, func(tx store.Tx, spec Spec, h bank.Head) (err error) {
 		if n < 0 || n >= len(spec.Held) {
 			return fault.Newf(fault.InvalidArgument, "run %s has %d held-out conversations and no trial %d",
 				ref.Run, len(spec.Held), n)
@@ -45,7 +46,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return runspec.SaveStep(ctx, tx, ref.Run, trial.Step(n), t.Conversation, out)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // latest is the number of rounds of a bank among which one can wait.
@@ -17,7 +18,7 @@ const latest = 20
 // Waiting lists the rounds whose candidate passes the gate and that wait for the owner of the
 // workspace: of each bank at most the latest on its active version.
 func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out = nil
 		banks, err := tx.Banks().Banks(ctx)
 		if err != nil {
@@ -45,7 +46,7 @@ func (s *Service) Waiting(ctx context.Context, ws int64) (out []approval.Learned
 }
 
 // waitingRound returns the latest round of a bank that waits.
-func waitingRound(ctx context.Context, tx Tx, row learning.BankRow) (learning.Round, bool, error) {
+func waitingRound(ctx context.Context, tx store.Tx, row learning.BankRow) (learning.Round, bool, error) {
 	rounds, err := tx.Rounds().Rounds(ctx, row.ID, latest)
 	for _, r := range rounds {
 		if r.Outcome == Waiting && r.Base == row.Head && r.Candidate != nil && r.Comparison != nil {
@@ -58,7 +59,7 @@ func waitingRound(ctx context.Context, tx Tx, row learning.BankRow) (learning.Ro
 // Approve makes the candidate of a round that waits the active version of its bank, whose number it
 // returns.
 func (s *Service) Approve(ctx context.Context, ws int64, l approval.Learned) (version int, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, l.Bank)
 		if err != nil {
 			return err
@@ -79,7 +80,7 @@ func (s *Service) Approve(ctx context.Context, ws int64, l approval.Learned) (ve
 		if err := s.ports.Banks.ReturnLease(ctx, tx, l.Bank, lease); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.BankPromote, fmt.Sprintf("round %d of bank %d", l.Number, l.BankID))
+		return tx.Operations().Record(ctx, audit.BankPromote, fmt.Sprintf("round %d of bank %d", l.Number, l.BankID))
 	})
 	return version, err
 }
@@ -87,7 +88,7 @@ func (s *Service) Approve(ctx context.Context, ws int64, l approval.Learned) (ve
 // Reject ends a round that waits without a change of its bank. The designer is told of it as of
 // other rejected edits.
 func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) error {
-	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		row, err := tx.Banks().BankOf(ctx, l.BankID)
 		if err != nil {
 			return err
@@ -95,12 +96,12 @@ func (s *Service) Reject(ctx context.Context, ws int64, l approval.Learned) erro
 		if _, err := s.settle(ctx, tx, row, l, learning.Rejected, "rejected by the owner"); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.BankReject, fmt.Sprintf("round %d of bank %d", l.Number, l.BankID))
+		return tx.Operations().Record(ctx, audit.BankReject, fmt.Sprintf("round %d of bank %d", l.Number, l.BankID))
 	})
 }
 
 // settle ends a round that waits. It returns the round as it waited.
-func (s *Service) settle(ctx context.Context, tx Tx, row learning.BankRow, l approval.Learned, outcome,
+func (s *Service) settle(ctx context.Context, tx store.Tx, row learning.BankRow, l approval.Learned, outcome,
 	note string) (learning.Round, error) {
 	r, found, err := waitingRound(ctx, tx, row)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -73,7 +73,7 @@ func TestASessionIsReadWithoutSecrets(t *testing.T) {
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
 		Messages: pgtest.Said("The cellar is cold.", secret), Keeping: runspec.DefaultSpanOptions()})
 	testkit.Must(t, err)
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		s, err := extraction.ReadSession(ctx, tx, r.Ref.Run)
 		testkit.Must(t, err)
 		if len(s.Spans) == 0 || strings.Contains(s.Spans[0].Text(), "abcdefghijkl") {

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Spec is the pinned configuration of a build.
@@ -34,7 +35,7 @@ type Session struct {
 }
 
 // ReadSession reads the session of a build. Secrets are removed.
-func ReadSession(ctx context.Context, tx Tx, id string) (s Session, err error) {
+func ReadSession(ctx context.Context, tx store.Tx, id string) (s Session, err error) {
 	if s.Run, err = tx.Runs().Run(ctx, id); err != nil {
 		return s, err
 	}

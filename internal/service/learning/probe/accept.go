@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Spec is the pinned configuration of a probing run.
@@ -36,9 +37,9 @@ func perDay(chosen settings.Settings) int {
 
 // Accept stores a probing run after a build has ended, if the daily limit allows it and the bank is
 // not frozen. The build neither waits for the run nor fails with it.
-func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extraction.Spec,
+func (s *Service) Accept(ctx context.Context, tx store.Tx, build run.Run, spec extraction.Spec,
 	made []learning.Decision) error {
-	chosen, err := tx.Workspace().Settings(ctx)
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil || perDay(chosen) == 0 || !slices.ContainsFunc(made, learning.Decision.Answered) {
 		return err
 	}
@@ -53,7 +54,7 @@ func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extract
 		return err
 	}
 	key := fmt.Sprintf("build/%s", build.Ref.Run)
-	self, err := tx.Workspace().WorkspaceKey(ctx)
+	self, err := tx.Workspaces().WorkspaceKey(ctx)
 	if err != nil {
 		return err
 	}

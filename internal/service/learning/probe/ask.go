@@ -16,6 +16,7 @@ import (
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Ask answers one probe with an ordinary search and scores the result by the share of the answer's
@@ -36,7 +37,7 @@ func (s *Service) Ask(ctx context.Context, ref run.Ref, number int) error {
 		return err
 	}
 	score := episode.Recall([]string{p.Answer}, text)
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		p.State, p.Score, p.Note = StateScored, &score, ""
 		why, err := s.unscorable(ctx, tx, p)
 		if err != nil {
@@ -59,7 +60,7 @@ func (s *Service) Ask(ctx context.Context, ref run.Ref, number int) error {
 
 // readProbe reads one probe of a run.
 func (s *Service) readProbe(ctx context.Context, ref run.Ref, number int) (spec Spec, p learning.Probe, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -94,8 +95,8 @@ func (s *Service) search(ctx context.Context, ws int64, question string, most in
 		candidates = append(candidates, r.ID)
 	}
 	var entries []memory.Entry
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
-		entries, err = tx.Memories().LongTerm(ctx, candidates)
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		entries, err = tx.LongTerm().LongTerm(ctx, candidates)
 		return err
 	})
 	var texts []string
@@ -115,8 +116,8 @@ func (s *Service) search(ctx context.Context, ws int64, question string, most in
 
 // unscorable returns the reason why a probe cannot be scored, or "". Reasons: a decision was
 // erased, the span was lost to an endpoint failure, or learning is frozen.
-func (s *Service) unscorable(ctx context.Context, tx Tx, p learning.Probe) (string, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+func (s *Service) unscorable(ctx context.Context, tx store.Tx, p learning.Probe) (string, error) {
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +138,7 @@ func (s *Service) unscorable(ctx context.Context, tx Tx, p learning.Probe) (stri
 
 // recordScore gives the score of a probe to the responsible decisions, with the same credit rules
 // as in training.
-func (s *Service) recordScore(ctx context.Context, tx Tx, p learning.Probe, uses []learning.MemoryUse) error {
+func (s *Service) recordScore(ctx context.Context, tx store.Tx, p learning.Probe, uses []learning.MemoryUse) error {
 	q := policy.Query{Score: *p.Score, Scored: true, Cited: decision.Cited(uses, p.Question, p.Answer),
 		Evidence: p.Decisions}
 	for _, m := range uses {

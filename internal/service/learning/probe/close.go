@@ -8,13 +8,14 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Close ends a probing run with the totals of its probes. Probes without an answer become errors
 // and are not used for learning. Code is set if the workflow failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	first := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, first = Result{}, false
 		_, spec, over, err := runspec.Read[Spec, Result](ctx, tx, ref)
 		if err != nil || over != nil {
@@ -51,7 +52,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 }
 
 // endAll ends the open probes of a run and returns the totals.
-func endAll(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Result, err error) {
+func endAll(ctx context.Context, tx store.Tx, ref run.Ref, reason string) (out Result, err error) {
 	probes, err := tx.Probes().ProbesOf(ctx, ref.Run)
 	if err != nil {
 		return out, err

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Limits of a probing run.
@@ -46,7 +47,7 @@ func (s *Service) Make(ctx context.Context, ref run.Ref) (n int, err error) {
 		session   extraction.Session
 		decisions []learning.Decision
 	)
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ func (s *Service) askForPairs(ctx context.Context, ref run.Ref, spec Spec, m pro
 // store stores as many probes as the daily limit allows, unless another attempt has stored some. It
 // returns their number.
 func (s *Service) store(ctx context.Context, ref run.Ref, probes []learning.Probe) (n int, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		n = 0
 		if err := tx.Probes().LockProbes(ctx); err != nil {
 			return err
@@ -137,8 +138,8 @@ func (s *Service) store(ctx context.Context, ref run.Ref, probes []learning.Prob
 
 // room returns how many probes a run without probes may store today: the one that was reserved for
 // it, and what is left of the limit.
-func (s *Service) room(ctx context.Context, tx Tx) (int, error) {
-	chosen, err := tx.Workspace().Settings(ctx)
+func (s *Service) room(ctx context.Context, tx store.Tx) (int, error) {
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil || perDay(chosen) == 0 {
 		return 0, err
 	}

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/longterm"
+	"cairn/internal/store"
 )
 
 // Memories searches memories like any other question.
@@ -22,7 +23,7 @@ type Memories interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Store    Store
+	Store    *store.Store
 	Banks    *bank.Service
 	Encoder  bank.Encoder
 	Asker    runspec.Asker
@@ -46,7 +47,7 @@ func New(p Ports) (*Service, error) {
 
 // List lists the probes of a bank, latest run first.
 func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []learning.Probe, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, name)
 		if err == nil {
 			out, err = tx.Probes().Probes(ctx, head.ID, most)
@@ -58,7 +59,7 @@ func (s *Service) List(ctx context.Context, ws int64, name string, most int) (ou
 
 // Open marks a probing run as started. If an earlier attempt has ended the run, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (over *Result, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if _, _, over, err = runspec.Read[Spec, Result](ctx, tx, ref); err != nil || over != nil {
 			return err
 		}

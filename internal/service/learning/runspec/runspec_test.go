@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -61,7 +61,7 @@ func TestARunIsAcceptedOnceUnderAKey(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
 	accept := func() (r run.Run) {
-		testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) (err error) {
+		testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) (err error) {
 			r, err = runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "default/a", Generation: 1,
 				ArgsSHA: sha256.Sum256([]byte("a")), WorkflowID: "w"}, l.Spec())
 			return err
@@ -79,7 +79,7 @@ func TestARunIsAcceptedOnceUnderAKey(t *testing.T) {
 	if _, err := runspec.Decode[runspec.Spec](run.Run{Spec: []byte("{")}); err == nil {
 		t.Error("a configuration that cannot be read")
 	}
-	bad := func(ctx context.Context, tx cases.Tx) error {
+	bad := func(ctx context.Context, tx store.Tx) error {
 		_, err := runspec.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "b"}, make(chan int))
 		return err
 	}
@@ -92,7 +92,7 @@ func TestTheFirstResultOfAStepStays(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)
 	id := l.DB.Run()
-	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		if _, err := runspec.NeedStep[int](ctx, tx, id, "stage/0000"); err == nil {
 			t.Error("a step that was not done has a result")
 		}
@@ -106,7 +106,7 @@ func TestTheFirstResultOfAStepStays(t *testing.T) {
 		if _, _, err := runspec.ReadStep[[]string](ctx, tx, id, "stage/0000"); err == nil {
 			t.Error("a result of another type is read")
 		}
-		testkit.Must(t, tx.Steps().DropStepResults(ctx, id, "stage/"))
+		testkit.Must(t, tx.Training().DropStepResults(ctx, id, "stage/"))
 		done, err = runspec.IsDone(ctx, tx, id, "stage/0000")
 		if err != nil || done {
 			t.Errorf("dropped: %v, %v", done, err)

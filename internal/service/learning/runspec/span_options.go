@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/store"
 )
 
 // SpanOptions configures how spans are processed.
@@ -50,8 +51,8 @@ const maxPerSpan = 10_000
 
 // Complete sets what a request leaves to the settings of the workspace: the number of skills per
 // span, and, unless ownMode is set, how sessions are split.
-func Complete(ctx context.Context, tx Tx, o *SpanOptions, ownMode bool) error {
-	chosen, err := tx.Workspace().Settings(ctx)
+func Complete(ctx context.Context, tx store.Tx, o *SpanOptions, ownMode bool) error {
+	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil {
 		return err
 	}

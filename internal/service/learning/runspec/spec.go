@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/store"
 )
 
 // Spec is the configuration of a new run.
@@ -68,7 +69,7 @@ type Due struct {
 }
 
 // Read reads a run with its configuration, and its result if it has ended.
-func Read[S, R any](ctx context.Context, tx Tx, ref run.Ref) (r run.Run, spec S, over *R, err error) {
+func Read[S, R any](ctx context.Context, tx store.Tx, ref run.Ref) (r run.Run, spec S, over *R, err error) {
 	if r, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 		return r, spec, nil, err
 	}

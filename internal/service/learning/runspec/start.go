@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // Starter starts workflows.
@@ -15,13 +16,13 @@ type Starter interface {
 
 // Accept stores a run with its pinned configuration, and the outbox task that starts it. If a run
 // with the key of n exists, Accept returns it.
-func Accept(ctx context.Context, tx Tx, n run.NewAgentRun, spec any) (run.Run, error) {
+func Accept(ctx context.Context, tx store.Tx, n run.NewAgentRun, spec any) (run.Run, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 	}
 	n.Spec = raw
-	r, err := tx.Runs().PutAgentRun(ctx, n)
+	r, err := tx.AgentRuns().PutAgentRun(ctx, n)
 	if err != nil || r.Status == run.Ended {
 		return r, err
 	}

@@ -1,6 +1,7 @@
 package runspec
 
 import (
+	"cairn/internal/store"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,17 +9,17 @@ import (
 
 // SaveStep stores the result of a step; the first one is kept. The result is erased together with
 // the conversation; 0 means none.
-func SaveStep(ctx context.Context, tx Tx, run, step string, conversation int64, result any) error {
+func SaveStep(ctx context.Context, tx store.Tx, run, step string, conversation int64, result any) error {
 	raw, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encode step %s of run %s: %w", step, run, err)
 	}
-	return tx.Steps().SaveStepResult(ctx, run, step, conversation, raw)
+	return tx.Training().SaveStepResult(ctx, run, step, conversation, raw)
 }
 
 // ReadStep reads the result of a step, and reports whether it exists.
-func ReadStep[T any](ctx context.Context, tx Tx, run, step string) (out T, done bool, err error) {
-	raw, done, err := tx.Steps().StepResult(ctx, run, step)
+func ReadStep[T any](ctx context.Context, tx store.Tx, run, step string) (out T, done bool, err error) {
+	raw, done, err := tx.Training().StepResult(ctx, run, step)
 	if err != nil || !done {
 		return out, false, err
 	}
@@ -29,7 +30,7 @@ func ReadStep[T any](ctx context.Context, tx Tx, run, step string) (out T, done 
 }
 
 // NeedStep reads the result of a step. A missing result is an error.
-func NeedStep[T any](ctx context.Context, tx Tx, run, step string) (T, error) {
+func NeedStep[T any](ctx context.Context, tx store.Tx, run, step string) (T, error) {
 	out, done, err := ReadStep[T](ctx, tx, run, step)
 	if err == nil && !done {
 		err = fmt.Errorf("step %s has no result", step)
@@ -38,7 +39,7 @@ func NeedStep[T any](ctx context.Context, tx Tx, run, step string) (T, error) {
 }
 
 // IsDone reports whether a step of a run has a result.
-func IsDone(ctx context.Context, tx Tx, run, step string) (bool, error) {
-	_, done, err := tx.Steps().StepResult(ctx, run, step)
+func IsDone(ctx context.Context, tx store.Tx, run, step string) (bool, error) {
+	_, done, err := tx.Training().StepResult(ctx, run, step)
 	return done, err
 }

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // Accept stores a training and starts its workflow. The same request for the same version of the
@@ -35,7 +36,7 @@ func (s *Service) accept(ctx context.Context, r Request, split func([]int64) (tr
 		return out, err
 	}
 	ownMode := r.Keeping.Mode != "" || spec.Recipe != memoryskill.TargetRecipe
-	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := s.pin(ctx, tx, &spec, ownMode, split); err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (s *Service) accept(ctx context.Context, r Request, split func([]int64) (tr
 }
 
 // pin pins a training to the version of its bank and to the available conversations.
-func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool,
+func (s *Service) pin(ctx context.Context, tx store.Tx, spec *Spec, ownMode bool,
 	split func([]int64) (train, held []int64)) error {
 	head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
 	if err != nil {

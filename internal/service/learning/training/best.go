@@ -6,11 +6,12 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
 )
 
 // Best returns the best bank of a training with its policy and optimizer, also if it was not promoted.
 func (s *Service) Best(ctx context.Context, ref run.Ref) (d bank.Draft, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		_, spec, err := readSpec(ctx, tx, ref)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // Close ends a training. It promotes the best bank with its policy as one version, if it passes the
@@ -17,7 +18,7 @@ import (
 // nothing is promoted, and the best stage is kept for a run that continues.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out learning.TrainingResult,
 	err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, spec, err := readSpec(ctx, tx, ref)
 		if err != nil {
 			return err
@@ -48,7 +49,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 }
 
 // best returns the bank of the best stage with its policy and optimizer.
-func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Draft, score float64, err error) {
+func (s *Service) best(ctx context.Context, tx store.Tx, last StageResult) (d bank.Draft, score float64, err error) {
 	best := last.Progress.Stages[last.Progress.Best]
 	var kept learning.BankCandidate
 	for _, k := range last.Kept {
@@ -68,7 +69,7 @@ func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Dra
 }
 
 // promote promotes the best stage if it passes the gate.
-func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, last StageResult,
+func (s *Service) promote(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, last StageResult,
 	out *learning.TrainingResult) error {
 	d, score, err := s.best(ctx, tx, last)
 	if err != nil {

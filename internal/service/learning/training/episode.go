@@ -15,6 +15,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // PlayEpisode plays one episode of an iteration. The seed and the position determine its trace and
@@ -26,7 +27,7 @@ func (s *Service) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration
 	var t episode.Trace
 	done := false
 	key := keyedrand.Key{Stage: stage, Iteration: iteration, Episode: number}
-	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, step); err != nil || done {
 			return err
 		}
@@ -57,7 +58,7 @@ func (s *Service) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration
 	if err != nil {
 		return err
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return runspec.SaveStep(ctx, tx, ref.Run, step, t.Conversation, out)
 	})
 }

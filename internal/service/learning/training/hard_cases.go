@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
+	"cairn/internal/store"
 )
 
 // hardCases are the failed questions of a training.
@@ -22,7 +23,7 @@ type hardCases struct {
 
 // readHardCases reads the episodes of a stage in order. A bad answer makes a hard case. A later
 // good answer halves its failures. Questions without a score are ignored.
-func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int, before []BufferedCase,
+func readHardCases(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, stage int, before []BufferedCase,
 	questions map[int64]learning.Case) (out hardCases, err error) {
 	buffer := designer.NewBuffer(designer.DefaultWindow, designer.DefaultRoom, bufferedCases(before, questions)...)
 	failures := map[string]design.FailedCase{} // by key: data of the last failure
@@ -65,8 +66,8 @@ func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int
 }
 
 // readEpisodes reads the stored episodes of an iteration, in order.
-func readEpisodes(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int) (out []episode.Result, err error) {
-	raw, err := tx.Steps().StepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, iteration))
+func readEpisodes(ctx context.Context, tx store.Tx, ref run.Ref, stage, iteration int) (out []episode.Result, err error) {
+	raw, err := tx.Training().StepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, iteration))
 	if err != nil {
 		return nil, err
 	}

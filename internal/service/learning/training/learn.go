@@ -11,6 +11,7 @@ import (
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Learn updates the policy from the episodes of an iteration, in order. The first stored result is
@@ -21,7 +22,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	var episodes []episode.Result
 	done := false
 	step := iterationStep(stage, iteration)
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if out, done, err = runspec.ReadStep[IterationResult](ctx, tx, ref.Run, step); err != nil || done {
 			return err
 		}
@@ -48,7 +49,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		return out, err
 	}
 	first := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, first, err = s.storeIteration(ctx, tx, ref, spec, now, episodes, out)
 		return err
 	})
@@ -61,7 +62,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 
 // storeIteration stores the result of an iteration with its weights. If another attempt was first,
 // it returns that result.
-func (s *Service) storeIteration(ctx context.Context, tx Tx, ref run.Ref, spec Spec, after state,
+func (s *Service) storeIteration(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, after state,
 	episodes []episode.Result, out IterationResult) (stored IterationResult, first bool, err error) {
 	if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil { // also serializes concurrent attempts
 		return out, false, err
@@ -126,7 +127,7 @@ func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []e
 }
 
 // countEpisodes updates the statistics of skills with the episodes of an iteration.
-func (s *Service) countEpisodes(ctx context.Context, tx Tx, spec Spec, played []episode.Result) error {
+func (s *Service) countEpisodes(ctx context.Context, tx store.Tx, spec Spec, played []episode.Result) error {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (s *Service) countEpisodes(ctx context.Context, tx Tx, spec Spec, played []
 
 // dropOldWeights drops the weights of two iterations ago in the same stage, which are no longer
 // needed.
-func (s *Service) dropOldWeights(ctx context.Context, tx Tx, ref run.Ref, now IterationResult) error {
+func (s *Service) dropOldWeights(ctx context.Context, tx store.Tx, ref run.Ref, now IterationResult) error {
 	if now.Iteration < 2 {
 		return nil
 	}
@@ -175,5 +176,5 @@ func (s *Service) dropOldWeights(ctx context.Context, tx Tx, ref run.Ref, now It
 			drop = append(drop, sha)
 		}
 	}
-	return tx.BankContents().DropBlobs(ctx, drop)
+	return tx.Banks().DropBlobs(ctx, drop)
 }

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
+	"cairn/internal/store"
 )
 
 // Progress is the progress of a training.
@@ -29,7 +30,7 @@ type Progress struct {
 
 // Progress returns the progress of a training.
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, spec, err := readSpec(ctx, tx, ref)
 		if err != nil {
 			return err
@@ -40,7 +41,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 			out.Result = new(learning.TrainingResult)
 			return json.Unmarshal(r.Result, out.Result)
 		}
-		raw, err := tx.Steps().StepResults(ctx, ref.Run, "stage/")
+		raw, err := tx.Training().StepResults(ctx, ref.Run, "stage/")
 		if err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 			out.Rewards, out.Done = append(out.Rewards, one.Reward), out.Done+1
 			out.Choice, out.Outcomes = one.Choice, out.Outcomes.Plus(one.Outcomes)
 		}
-		tried, err := tx.Steps().StepResults(ctx, ref.Run, "trial/")
+		tried, err := tx.Training().StepResults(ctx, ref.Run, "trial/")
 		out.Tried = len(tried)
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // IterationResult is the result of an iteration.
@@ -71,7 +72,7 @@ func episodeStep(stage, iteration, episode int) string {
 }
 
 // readSpec reads a run with its pinned configuration.
-func readSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, Spec, error) {
+func readSpec(ctx context.Context, tx store.Tx, ref run.Ref) (run.Run, Spec, error) {
 	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return r, Spec{}, err
@@ -81,10 +82,10 @@ func readSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, Spec, error) {
 }
 
 // readResults adds up the steps of a training, and returns its last stage.
-func readResults(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out learning.TrainingResult, last StageResult,
+func readResults(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec) (out learning.TrainingResult, last StageResult,
 	err error) {
 	out = learning.TrainingResult{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
-	raw, err := tx.Steps().StepResults(ctx, ref.Run, "stage/")
+	raw, err := tx.Training().StepResults(ctx, ref.Run, "stage/")
 	if err != nil {
 		return out, last, err
 	}

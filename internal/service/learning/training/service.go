@@ -20,12 +20,13 @@ import (
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Ports are the dependencies of the service.
 type Ports struct {
 	runspec.Extensions
-	Store      Store
+	Store      *store.Store
 	Banks      *bank.Service
 	Encoder    bank.Encoder
 	Asker      runspec.Asker
@@ -61,7 +62,7 @@ func New(p Ports) (*Service, error) {
 // Open marks a run as started and takes the lease of its bank. If an earlier attempt has ended the
 // run, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, over *learning.TrainingResult, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		var r run.Run
 		if r, spec, err = readSpec(ctx, tx, ref); err != nil {
 			return err
@@ -74,7 +75,7 @@ func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, over *learn
 			return err
 		}
 		for _, id := range slices.Concat(spec.Traces, spec.Held) {
-			if err := tx.Steps().ShownTo(ctx, ref.Run, id); err != nil {
+			if err := tx.Training().ShownTo(ctx, ref.Run, id); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // stage is the working data of a stage that ends.
@@ -34,7 +35,7 @@ type stage struct {
 func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out StageResult, err error) {
 	var st stage
 	done := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if out, done, err = runspec.ReadStep[StageResult](ctx, tx, ref.Run, stageStep(number)); err != nil || done {
 			return err
 		}
@@ -55,7 +56,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out 
 			return out, err
 		}
 	}
-	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, st.spec.Bank); err != nil {
 			return err
 		}
@@ -63,12 +64,12 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out 
 			return err
 		}
 		// The results learned from them are kept.
-		return tx.Steps().DropStepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/", number))
+		return tx.Training().DropStepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/", number))
 	})
 }
 
 // readStage reads the results of a stage.
-func (s *Service) readStage(ctx context.Context, tx Tx, ref run.Ref, number int) (st stage, err error) {
+func (s *Service) readStage(ctx context.Context, tx store.Tx, ref run.Ref, number int) (st stage, err error) {
 	st.number = number
 	if _, st.spec, err = readSpec(ctx, tx, ref); err != nil {
 		return st, err
@@ -97,14 +98,14 @@ func (s *Service) readStage(ctx context.Context, tx Tx, ref run.Ref, number int)
 	if !st.spec.Design {
 		return st, nil
 	}
-	if st.stats, err = tx.BankContents().SkillStats(ctx, st.spec.BankID); err != nil {
+	if st.stats, err = tx.Banks().SkillStats(ctx, st.spec.BankID); err != nil {
 		return st, err
 	}
 	return st, st.readTraces(ctx, tx, ref)
 }
 
 // readTraces reads the conversations of a training and the failures in them.
-func (st *stage) readTraces(ctx context.Context, tx Tx, ref run.Ref) error {
+func (st *stage) readTraces(ctx context.Context, tx store.Tx, ref run.Ref) error {
 	_, questions, err := cases.ByConversation(ctx, tx, st.spec.BankID)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // state is the state at the start of an iteration.
@@ -21,7 +22,7 @@ type state struct {
 
 // readState reads the state before an iteration: after the previous iteration, else after the
 // previous stage, else from the base version.
-func (s *Service) readState(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage, iteration int) (out state,
+func (s *Service) readState(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, stage, iteration int) (out state,
 	err error) {
 	base, err := s.ports.Banks.ReadVersion(ctx, tx, learning.BankRow{ID: spec.BankID, Name: spec.Bank}, spec.Base)
 	if err != nil {

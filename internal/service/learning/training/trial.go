@@ -10,6 +10,7 @@ import (
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/learning/trial"
+	"cairn/internal/store"
 )
 
 // PlayTrial plays a held-out trace with the trained version, with what live builds do now, and with
@@ -19,7 +20,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var t episode.Trace
 	var sides trial.Sides
 	done := false
-	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, trial.Step(n)); err != nil || done {
 			return err
 		}
@@ -44,7 +45,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 }
 
 // readSides reads the sides of a trial.
-func (s *Service) readSides(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out trial.Sides, err error) {
+func (s *Service) readSides(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec) (out trial.Sides, err error) {
 	base, err := s.ports.Banks.ReadVersion(ctx, tx, learning.BankRow{ID: spec.BankID, Name: spec.Bank}, spec.Base)
 	if err != nil {
 		return out, err

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Outcomes of a candidate.
@@ -26,7 +27,7 @@ type Verdict struct {
 }
 
 // Judge compares a candidate with the other sides, on the held-out traces that all were tried on.
-func Judge(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Verdict, err error) {
+func Judge(ctx context.Context, tx store.Tx, ref run.Ref, held int) (out Verdict, err error) {
 	var candidate, incumbent, all, fixed []float64
 	for n := range held {
 		one, found, err := runspec.ReadStep[Result](ctx, tx, ref.Run, Step(n))

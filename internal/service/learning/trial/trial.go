@@ -18,6 +18,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/store"
 )
 
 // Result contains the mean scores of the sides on a held-out trace, over the questions that all of
@@ -63,13 +64,13 @@ const fixedStep = "fixed"
 
 // FixedSet returns the k skills of a bank with the highest mean score. The first call of a run
 // decides, so that later scores do not change it.
-func FixedSet(ctx context.Context, tx cases.Tx, ref run.Ref, bankID int64, b memoryskill.Bank, fresh []string,
+func FixedSet(ctx context.Context, tx store.Tx, ref run.Ref, bankID int64, b memoryskill.Bank, fresh []string,
 	k int) ([]string, error) {
 	set, found, err := runspec.ReadStep[[]string](ctx, tx, ref.Run, fixedStep)
 	if err != nil || found {
 		return set, err
 	}
-	stats, err := tx.BankContents().SkillStats(ctx, bankID)
+	stats, err := tx.Banks().SkillStats(ctx, bankID)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func Split(conversations []int64) (train, held []int64) {
 
 // ReadTrace reads a held-out conversation with its questions, and records that the run shows it to
 // a model.
-func ReadTrace(ctx context.Context, tx cases.Tx, ref run.Ref, bank, conversation int64,
+func ReadTrace(ctx context.Context, tx store.Tx, ref run.Ref, bank, conversation int64,
 	o runspec.SpanOptions) (t episode.Trace, err error) {
 	_, questions, err := cases.ByConversation(ctx, tx, bank)
 	if err != nil {
@@ -181,5 +182,5 @@ func ReadTrace(ctx context.Context, tx cases.Tx, ref run.Ref, bank, conversation
 	if t, err = episode.ReadTrace(ctx, tx, conversation, questions[conversation], o.Spanning); err != nil {
 		return t, err
 	}
-	return t, tx.Steps().ShownTo(ctx, ref.Run, t.Conversation)
+	return t, tx.Training().ShownTo(ctx, ref.Run, t.Conversation)
 }
