@@ -44,8 +44,8 @@ var layers = map[string]string{
 // besides itself.
 var allowed = map[string][]string{
 	"domain":  {},
-	"service": {"domain"},
-	"store":   {"domain", "service", "schemas"},
+	"store":   {"domain", "schemas"},
+	"service": {"domain", "store"},
 	"adapter": {"domain", "service"},
 	"gateway": {"domain", "service"},
 	"workflows": {"internal/domain/contract", "internal/domain/agent", "internal/domain/nudge",

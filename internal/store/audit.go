@@ -57,7 +57,8 @@ func (q WorkspaceRepository) recordPatch(ctx context.Context, was, now settings.
 	if err := json.Unmarshal(patch, &names); err != nil {
 		return fmt.Errorf("decode the patch: %w", err)
 	}
-	return q.transaction().Operations().Record(ctx, audit.SettingsChange, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	return q.transaction().Operations().Record(ctx, audit.SettingsChange, strings.Join(slices.Sorted(maps.Keys(names)),
+		", "))
 }
 
 // Audit returns the store of audit events.

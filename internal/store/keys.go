@@ -35,7 +35,8 @@ func (q KeyRepository) RotateKey(ctx context.Context, r access.KeyRotation) (acc
 	}
 	return access.Key{ID: row.ID, Name: row.Name, Hint: r.Hint, Scopes: row.Scopes, CreatedAt: row.CreatedAt,
 			ExpiresAt: row.ExpiresAt},
-		q.transaction().Operations().Record(ctx, audit.KeyRotate, fmt.Sprintf("key %d, replaced by key %d", r.Old, row.ID))
+		q.transaction().Operations().Record(ctx, audit.KeyRotate, fmt.Sprintf("key %d, replaced by key %d", r.Old,
+			row.ID))
 }
 
 func noActiveKey(id int64) error {
@@ -191,4 +192,48 @@ func (s OperatorKeys) GatewayHolder(ctx context.Context, hash access.KeyHash, pe
 		return classify("find the key of the gateway", err)
 	})
 	return h, u, err
+}
+
+// Keys returns the store of API keys.
+func (s *Store) Keys() Keys { return Keys{s} }
+
+// Keys has what the service of API keys does in transactions of its own.
+type Keys struct{ *Store }
+
+// PutKey stores the hash of a new key, and fills in its ID and time.
+func (s Keys) PutKey(ctx context.Context, ws int64, k access.Key, hash access.KeyHash) (access.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
+		return q.Keys().PutKey(ctx, k, hash)
+	})
+}
+
+// Keys lists the keys of a workspace.
+func (s Keys) Keys(ctx context.Context, ws int64) ([]access.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]access.Key, error) {
+		return q.Keys().Keys(ctx)
+	})
+}
+
+// RevokeKey ends a key.
+func (s Keys) RevokeKey(ctx context.Context, ws, id int64) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return q.Keys().RevokeKey(ctx, id) })
+}
+
+// RotateKey replaces a key by a new one.
+func (s Keys) RotateKey(ctx context.Context, ws int64, r access.KeyRotation) (access.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
+		return q.Keys().RotateKey(ctx, r)
+	})
+}
+
+// UseKey records that a key was used.
+func (s Keys) UseKey(ctx context.Context, ws, id int64) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return classify("record the use of the key", q.q.KeyUsed(ctx, dbsqlc.KeyUsedParams{WorkspaceID: ws, ID: id}))
+	})
+}
+
+// Principal finds who a key belongs to.
+func (s Keys) Principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error) {
+	return s.principal(ctx, hash)
 }

@@ -69,3 +69,31 @@ func (s *Store) StuckOutboxTasks(ctx context.Context, max int) (out []outbox.Stu
 	})
 	return out, err
 }
+
+// Outbox returns the store of the relay.
+func (s *Store) Outbox() Outbox { return Outbox{s} }
+
+// Outbox has what the relay does in transactions of its own.
+type Outbox struct{ *Store }
+
+// CollectPackage deletes a package that nothing uses, unless it was used within grace, and returns its key.
+func (s Outbox) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (string, error) {
+	return inWorkspace(ctx, s.Store, p.Workspace, func(ctx context.Context, q Tx) (string, error) {
+		return q.Packages().CollectPackage(ctx, p, grace)
+	})
+}
+
+// ForgetPackage removes the record of a package whose objects are deleted.
+func (s Outbox) ForgetPackage(ctx context.Context, p outbox.IdlePackage) error {
+	return s.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q Tx) error {
+		return q.Packages().ForgetPackage(ctx, p.SHA)
+	})
+}
+
+// EraseDeleted erases up to max skills whose time for an undo is over.
+func (s Outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		_, err := q.DeletedSkills().EraseDeleted(ctx, max)
+		return err
+	})
+}

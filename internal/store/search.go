@@ -111,7 +111,8 @@ func (q DocumentRepository) putDoc(ctx context.Context, d index.Doc, moves termM
 		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
 			return 0, 0, classify("drop the indexed document", err)
 		}
-		return 0, -1, q.transaction().Outbox().Settle(ctx, outbox.EmbedDoc, fmt.Sprint(old.Doc)) // no text is left to embed
+		// no text is left to embed
+		return 0, -1, q.transaction().Outbox().Settle(ctx, outbox.EmbedDoc, fmt.Sprint(old.Doc))
 	}
 	err = classify("index the document", q.q.DocPut(ctx,
 		dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Type: d.Type,

@@ -258,7 +258,8 @@ func (q SkillRepository) waits(ctx context.Context, p *distillation.Package) (re
 	if found {
 		return fmt.Sprintf("canary: change %d is one already", other.ID), false, nil
 	}
-	trials, err := q.transaction().PendingSkills().CanaryTrials(ctx, skill.Pending{Skill: p.Skill, Base: p.Base}, canaryOutcomes)
+	trials, err := q.transaction().PendingSkills().CanaryTrials(ctx, skill.Pending{Skill: p.Skill, Base: p.Base},
+		canaryOutcomes)
 	if err != nil || !review.NeedsCanary(trials.Current) {
 		return "", false, err
 	}

@@ -139,3 +139,13 @@ func (q session) planForMany(ctx context.Context) error {
 		"set local enable_seqscan = off", pgx.QueryExecModeSimpleProtocol)
 	return classify("prepare for many rows", err)
 }
+
+// inWorkspace returns the result of fn in a transaction that has entered ws.
+func inWorkspace[T any](ctx context.Context, s *Store, ws int64,
+	fn func(context.Context, Tx) (T, error)) (out T, err error) {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) (err error) {
+		out, err = fn(ctx, q)
+		return err
+	})
+	return out, err
+}

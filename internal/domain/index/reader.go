@@ -1,10 +1,11 @@
 package index
 
 import (
+	"context"
+
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/domain/search/rank"
-	"context"
 )
 
 // Reader reads the index of one workspace, in one transaction.

@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"cairn/internal/domain/access"
+	domainchannel "cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/channel"
 	"cairn/internal/testkit"
-
-	domainchannel "cairn/internal/domain/channel"
 )
 
 // createdKey is a response of POST /v1/keys.

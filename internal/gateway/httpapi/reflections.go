@@ -9,10 +9,9 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
+	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/reflection"
-
-	domainreflection "cairn/internal/domain/reflection"
 )
 
 const tagReflections = "reflections"

@@ -9,14 +9,13 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
-
-	domainreflection "cairn/internal/domain/reflection"
 )
 
 func TestADayIsLookedBackOnOverHTTP(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 )
 
 // SkillSummary is a skill in a list.
@@ -115,12 +114,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 	if id, err = strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
 		return id, nil
 	}
-	err = g.Library.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, tx store.Tx) error {
-		head, err := library.Head(ctx, tx, 0, ref)
-		id = head.ID
-		return err
-	})
-	return id, err
+	return g.Library.Number(ctx, workspace(ctx), ref)
 }
 
 // memory returns a skill in the form of MemOS.

@@ -9,13 +9,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
-
-	domainconversation "cairn/internal/domain/conversation"
 )
 
 // ReplyDelta is text of a reply that the model is writing.

@@ -13,13 +13,12 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
+	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/conversation"
-
-	domainconversation "cairn/internal/domain/conversation"
 )
 
 // TurnRequest is one incoming message, or an exchange that the caller's own agent has

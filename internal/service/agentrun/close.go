@@ -120,7 +120,8 @@ func (st *runState) lock(ctx context.Context, tx store.Tx, c *conversation.Conve
 // effect of such a call is stored, it becomes the result; otherwise the operation is voided and can
 // no longer take effect. Over is true if the run had already ended. If c is set, the conversation
 // is locked before the run.
-func (st *runState) settle(ctx context.Context, tx store.Tx, e ending, c *conversation.Conversation) (over bool, err error) {
+func (st *runState) settle(ctx context.Context, tx store.Tx, e ending, c *conversation.Conversation) (over bool,
+	err error) {
 	id := st.run.Ref.Run
 	if err := st.lock(ctx, tx, c); err != nil {
 		return false, err

@@ -212,7 +212,8 @@ func reviewStatus(reason agent.Reason, writes int) string {
 }
 
 // closeNudge ends a review. The next reply of the conversation announces its saved and pending changes.
-func (st *runState) closeNudge(ctx context.Context, tx store.Tx, c conversation.Conversation, e ending) (*run.Result, error) {
+func (st *runState) closeNudge(ctx context.Context, tx store.Tx, c conversation.Conversation, e ending) (*run.Result,
+	error) {
 	out := &run.Result{
 		Reason:   e.reason,
 		Detail:   e.detail,

@@ -214,7 +214,8 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 	var b *bundle
 	b = setup(t, tool(t, "meanwhile", agent.Fast, func(ctx context.Context, _ agent.Actor) (done, error) {
 		b.told.become("Speak like a monk.")
-		return done{"read"}, b.Service.Store.InWorkspaceByKeys(ctx, b.A.ID, func(ctx context.Context, tx store.Tx) error {
+		return done{"read"}, b.Service.Store.InWorkspaceByKeys(ctx, b.A.ID, func(ctx context.Context,
+			tx store.Tx) error {
 			_, err := tx.Sessions().RevokeSessions(ctx)
 			return err
 		})
@@ -235,7 +236,8 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 func TestASessionReadBeforeARevocationIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	testkit.Must(t, b.Service.Store.InWorkspaceByKeys(t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
+	testkit.Must(t, b.Service.Store.InWorkspaceByKeys(t.Context(), b.A.ID, func(ctx context.Context,
+		tx store.Tx) error {
 		s := domainconversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.Sessions().SessionEpoch(ctx); err != nil {

@@ -99,7 +99,10 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	if err != nil || saved || q.save == nil {
 		return err
 	}
-	return s.Store.InWorkspaceByKeys(ctx, j.run.Workspace, func(ctx context.Context, tx store.Tx) error { return q.save(ctx, tx) })
+	return s.Store.InWorkspaceByKeys(ctx, j.run.Workspace, func(ctx context.Context,
+		tx store.Tx) error {
+		return q.save(ctx, tx)
+	})
 }
 
 // keep stores a reply and its decoded output in one transaction. A reply that does not decode is

@@ -33,7 +33,8 @@ func (j job) needsComparison(t distillation.Task, p distillation.Package) bool {
 // the model returns none, the task gets a note, and the update needs a person.
 func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 	var current skill.Version
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, _ job, t distillation.Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, _ job,
+		t distillation.Task) (err error) {
 		if t.Package == nil || t.Stage == distillation.EndedTask {
 			return nil
 		}

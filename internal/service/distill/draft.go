@@ -27,7 +27,8 @@ type Plan struct {
 // files. Ended is true if the task is over: nothing reusable, or no usable output.
 func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
 	var d *drafting
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, j job, t distillation.Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, j job,
+		t distillation.Task) (err error) {
 		if t.Draft == nil && t.Stage != distillation.Chunked {
 			d, err = s.openDraft(ctx, tx, j, t)
 		}

@@ -34,7 +34,8 @@ func memoKey(j job, t distillation.Task, stage prompt.Stage) ([sha256.Size]byte,
 }
 
 // remembered looks up a cached failure. A fresh run ignores them.
-func remembered(ctx context.Context, tx store.Tx, j job, key [sha256.Size]byte) (m distillation.CachedFailure, found bool,
+func remembered(ctx context.Context, tx store.Tx, j job, key [sha256.Size]byte) (m distillation.CachedFailure,
+	found bool,
 	err error) {
 	if j.run.Generation > 1 {
 		return m, false, nil

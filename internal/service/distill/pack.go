@@ -39,7 +39,8 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t d
 	unseen bool,
 	err error) {
 	var written []distillation.WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, _ job, t distillation.Task) (err error) {
+	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, _ job,
+		t distillation.Task) (err error) {
 		written, err = tx.Tasks().Written(ctx, t)
 		return err
 	})

@@ -106,7 +106,8 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	return out, err
 }
 
-func (s *Service) reportTask(ctx context.Context, tx store.Tx, t distillation.Task, calls []run.Call) (TaskReport, error) {
+func (s *Service) reportTask(ctx context.Context, tx store.Tx, t distillation.Task, calls []run.Call) (TaskReport,
+	error) {
 	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason,
 		Messages: len(t.Seqs), Lang: t.Lang, Verdict: t.Verdict, Proof: t.Proof, Notes: t.Notes, Quality: t.Quality}
 	for _, c := range calls {

@@ -80,7 +80,8 @@ type job struct {
 }
 
 // load reads a run, its configuration and its messages, and calls also in the same transaction.
-func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx store.Tx, j job) error) (j job,
+func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx store.Tx,
+	j job) error) (j job,
 	err error) {
 	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
@@ -135,7 +136,8 @@ func (j job) lessonsOnly() bool { return j.verdict() == transcript.Failure }
 
 // loadTask is load with one task of the run. It does not call also if the task has ended.
 func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string,
-	also func(ctx context.Context, tx store.Tx, j job, t distillation.Task) error) (j job, t distillation.Task, err error) {
+	also func(ctx context.Context, tx store.Tx, j job, t distillation.Task) error) (j job, t distillation.Task,
+	err error) {
 	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		r, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err != nil {

@@ -63,7 +63,10 @@ func (s *Service) Add(ctx context.Context, ws int64, subject string) (out Result
 	if err != nil {
 		return out, err
 	}
-	return out, s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error { return s.commit(ctx, tx, c) })
+	return out, s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		return s.commit(ctx,
+			tx, c)
+	})
 }
 
 // prepared is a reply with all that its commit needs.

@@ -124,7 +124,10 @@ func (l *Library) Listed(ctx context.Context, ws int64, heads []skill.Head) {
 	for i, h := range heads {
 		ids[i] = h.ID
 	}
-	_ = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error { return tx.Skills().Listed(ctx, ids) })
+	_ = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		return tx.Skills().Listed(ctx,
+			ids)
+	})
 }
 
 // shown returns the description if it is safe to show. Otherwise it quarantines the skill and

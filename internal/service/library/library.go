@@ -103,6 +103,16 @@ func (l *Library) Find(ctx context.Context, ws int64, ref string, number int) (h
 	return head, v, err
 }
 
+// Number returns the ID of the skill with a name.
+func (l *Library) Number(ctx context.Context, ws int64, name string) (id int64, err error) {
+	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		head, err := Head(ctx, tx, 0, name)
+		id = head.ID
+		return err
+	})
+	return id, err
+}
+
 // History returns the versions of a skill, latest first.
 func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []skill.VersionInfo, err error) {
 	err = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {

@@ -215,7 +215,8 @@ func failed(reason string) approval.Finding {
 
 // provenBefore returns the latest version before a failing one that is proven and has other content,
 // or nil.
-func provenBefore(ctx context.Context, tx store.Tx, failing skill.Version, trials []review.Trial) (*skill.Version, error) {
+func provenBefore(ctx context.Context, tx store.Tx, failing skill.Version, trials []review.Trial) (*skill.Version,
+	error) {
 	seen := map[int]bool{}
 	best := 0
 	for _, t := range trials {

@@ -96,7 +96,8 @@ func (l *Library) settleNew(ctx context.Context, tx store.Tx, a agent.Actor, s S
 }
 
 // settlePending stores a pending change. It publishes the package to protect it from collection.
-func (l *Library) settlePending(ctx context.Context, tx store.Tx, f facts, p plan, d decision, out *EditResult) (err error) {
+func (l *Library) settlePending(ctx context.Context, tx store.Tx, f facts, p plan, d decision,
+	out *EditResult) (err error) {
 	if err := tx.Packages().PublishPackage(ctx, p.version.PackageSHA); err != nil {
 		return err
 	}

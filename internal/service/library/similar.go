@@ -137,7 +137,10 @@ func (l *Library) unknown(ctx context.Context, tx store.Tx, name string) error {
 }
 
 func (l *Library) unknownNow(ctx context.Context, ws int64, name string) error {
-	return l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error { return l.unknown(ctx, tx, name) })
+	return l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		return l.unknown(ctx, tx,
+			name)
+	})
 }
 
 // nearest returns the names most similar to name, by words or, for typing errors, by characters.

@@ -118,7 +118,8 @@ func (p *PreparedSession) scan() (texts []string) {
 // ApplySessions stores sessions and applies their changes in the caller's transaction: of each, its
 // deletes, then its updates, its inserts and its summary. Each happens once under the operation of its
 // actor. Call it once per transaction.
-func (l *Service) ApplySessions(ctx context.Context, tx store.Tx, all []*PreparedSession) (out []SessionResult, err error) {
+func (l *Service) ApplySessions(ctx context.Context, tx store.Tx, all []*PreparedSession) (out []SessionResult,
+	err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}

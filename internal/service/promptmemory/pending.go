@@ -113,7 +113,8 @@ func (k *Service) ApproveEdited(ctx context.Context, a agent.Actor, id int64, te
 }
 
 // approve applies a pending write, or what a person made of it.
-func (k *Service) approve(ctx context.Context, tx store.Tx, a agent.Actor, id int64, texts []string, d approval.Decision,
+func (k *Service) approve(ctx context.Context, tx store.Tx, a agent.Actor, id int64, texts []string,
+	d approval.Decision,
 	vectors memory.Embedded) (DecisionResult, error) {
 	p, err := tx.PendingMemories().PendingMemory(ctx, id)
 	if err != nil {

@@ -63,7 +63,8 @@ func (k *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (W
 }
 
 // restore writes the content of a revision as the version after e.
-func (k *Service) restore(ctx context.Context, tx store.Tx, a agent.Actor, e memory.Entry, r memory.Revision) (WriteResult,
+func (k *Service) restore(ctx context.Context, tx store.Tx, a agent.Actor, e memory.Entry,
+	r memory.Revision) (WriteResult,
 	error) {
 	risk, err := memory.Inspect("the content", r.Content) // the rules may have changed
 	if err != nil {

@@ -1,14 +1,15 @@
 package promptmemory_test
 
 import (
+	"context"
+	"testing"
+
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
-	"context"
-	"testing"
 )
 
 // long is a bundle with long-term memory, which search also finds.

@@ -93,8 +93,9 @@ func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out a
 	err = s.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		said = nil
 		for _, span := range inPart(p.Spans, part) {
-			found, err := tx.Reflections().Range(ctx, reflection.Read{Conversation: span.Conversation, FromSeq: span.FromSeq,
-				ToSeq: span.ToSeq})
+			found, err := tx.Reflections().Range(ctx, reflection.Read{Conversation: span.Conversation,
+				FromSeq: span.FromSeq,
+				ToSeq:   span.ToSeq})
 			if err != nil {
 				return err
 			}

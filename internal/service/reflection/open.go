@@ -214,7 +214,8 @@ func record(ctx context.Context, tx store.Tx, r Request, zone *time.Location, at
 	return made, true, tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 }
 
-func put(ctx context.Context, tx store.Tx, r Request, spec agentrun.Spec, p PinnedReflection, generation int) (made run.Run,
+func put(ctx context.Context, tx store.Tx, r Request, spec agentrun.Spec, p PinnedReflection,
+	generation int) (made run.Run,
 	err error) {
 	if spec.Pinned, err = json.Marshal(p); err != nil {
 		return made, fmt.Errorf("encode the pinned data of the reflection: %w", err)

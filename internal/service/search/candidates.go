@@ -34,7 +34,8 @@ type candidates struct {
 
 // byWords finds the documents with the highest scores by words that may pass the filter: k of
 // them, or as many as the parameters say if k is 0.
-func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request, terms []int32, k int) (c candidates, err error) {
+func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request, terms []int32, k int) (c candidates,
+	err error) {
 	var conversation int64 // 0, which no document has, if it does not exist
 	if r.Conversation != "" {
 		if conversation, err = index.Conversation(ctx, r.Conversation); err != nil {
@@ -103,7 +104,8 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 }
 
 // read finds the candidates by words and by vector, ranks them and reads the best.
-func (f Finder) read(ctx context.Context, index domainindex.Reader, r Request, q domainindex.Query) (out Response, err error) {
+func (f Finder) read(ctx context.Context, index domainindex.Reader, r Request, q domainindex.Query) (out Response,
+	err error) {
 	found, err := f.byWords(ctx, index, r, q.Terms, 0)
 	if err != nil {
 		return out, err
@@ -177,7 +179,8 @@ func (f Finder) nearest(ctx context.Context, index domainindex.Reader, c candida
 }
 
 // documentsOf reads the candidates.
-func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, hits []lexplan.Hit, near []domainindex.Neighbor) (
+func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, hits []lexplan.Hit,
+	near []domainindex.Neighbor) (
 	[]rank.Document, error) {
 	ids := make([]int64, 0, len(hits)+len(near))
 	for _, h := range hits {

@@ -10,7 +10,8 @@ import (
 )
 
 // results reads the best documents, those that the query names first.
-func results(ctx context.Context, index domainindex.Reader, r Request, ranked []rank.Scored) ([]domainindex.Result, error) {
+func results(ctx context.Context, index domainindex.Reader, r Request, ranked []rank.Scored) ([]domainindex.Result,
+	error) {
 	named, err := index.Named(ctx, namedBy(r.Query))
 	if err == nil && r.Where != nil && len(named) > 0 {
 		named, err = index.Matching(ctx, filter{Request: r}.selection(len(named)), named)
@@ -56,7 +57,8 @@ func results(ctx context.Context, index domainindex.Reader, r Request, ranked []
 }
 
 // show reads documents with the names of their near duplicates.
-func show(ctx context.Context, index domainindex.Reader, ids []int64, scores map[int64]rank.Scored) ([]domainindex.Result, error) {
+func show(ctx context.Context, index domainindex.Reader, ids []int64,
+	scores map[int64]rank.Scored) ([]domainindex.Result, error) {
 	var duplicates []int64
 	for _, id := range ids {
 		duplicates = append(duplicates, scores[id].Also...)
@@ -102,7 +104,8 @@ func coverSummaries(results []domainindex.Result) (kept []domainindex.Result) {
 }
 
 // addTurns adds n turns before and after each turn to its context.
-func addTurns(ctx context.Context, index domainindex.Reader, results []domainindex.Result, docs map[string]int64, n int) error {
+func addTurns(ctx context.Context, index domainindex.Reader, results []domainindex.Result, docs map[string]int64,
+	n int) error {
 	var turns []int64
 	for _, r := range results {
 		if r.Kind == domainindex.KindTurn {

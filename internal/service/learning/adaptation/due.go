@@ -51,7 +51,8 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 // accept stores the update run of a bank if there are enough outcomes and no canary is running. The
 // key of the run is the first unclaimed decision, so repeated calls return the same run until that
 // decision is claimed.
-func (s *Service) accept(ctx context.Context, tx store.Tx, d runspec.Due, b learning.BankSummary) (out run.Run, due bool,
+func (s *Service) accept(ctx context.Context, tx store.Tx, d runspec.Due, b learning.BankSummary) (out run.Run,
+	due bool,
 	err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, b.Name)
 	if err != nil || !found || row.Head == 0 || row.Frozen() {

@@ -51,7 +51,8 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 	if err != nil {
 		return 0, err
 	}
-	return len(l.basis.Held), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return len(l.basis.Held), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context,
+		tx store.Tx) error {
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, l.spec.Bank); err != nil {
 			return err
 		}

@@ -137,7 +137,8 @@ func judgements(outcomes []learning.Outcome) (out []policy.Query) {
 }
 
 // read reads an update and the version on which it is based.
-func (s *Service) read(ctx context.Context, tx store.Tx, ref run.Ref) (spec Spec, from basis, head bank.Head, err error) {
+func (s *Service) read(ctx context.Context, tx store.Tx, ref run.Ref) (spec Spec, from basis, head bank.Head,
+	err error) {
 	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return spec, from, head, err

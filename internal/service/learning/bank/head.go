@@ -90,7 +90,8 @@ func (s *Service) ensure(ctx context.Context, ws int64, name string) error {
 }
 
 // ReadVersion reads a version and verifies the hashes of its parts.
-func (s *Service) ReadVersion(ctx context.Context, tx store.Tx, row learning.BankRow, number int) (out Head, err error) {
+func (s *Service) ReadVersion(ctx context.Context, tx store.Tx, row learning.BankRow, number int) (out Head,
+	err error) {
 	v, err := tx.Banks().BankVersion(ctx, row.ID, number)
 	if err != nil {
 		return out, err
@@ -98,7 +99,8 @@ func (s *Service) ReadVersion(ctx context.Context, tx store.Tx, row learning.Ban
 	return s.load(ctx, tx, row, v)
 }
 
-func (s *Service) load(ctx context.Context, tx store.Tx, row learning.BankRow, v learning.BankVersion) (out Head, err error) {
+func (s *Service) load(ctx context.Context, tx store.Tx, row learning.BankRow, v learning.BankVersion) (out Head,
+	err error) {
 	out = Head{BankRow: row, Version: v}
 	members, err := tx.Banks().MemorySkills(ctx, v.Members)
 	if err != nil {

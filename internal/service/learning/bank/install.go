@@ -1,8 +1,9 @@
 package bank
 
 import (
-	"cairn/internal/store"
 	"context"
+
+	"cairn/internal/store"
 )
 
 // Install creates a bank with the content of a draft as its first version. A bank that exists is not

@@ -15,7 +15,8 @@ import (
 // limits the number of sampled choices per 24 hours; in these, new skills get the bias of training.
 // A frozen bank, or one with too few skills to choose from, is never explored. Exploration holds a
 // lock until the decision is stored, so that concurrent builds do not exceed the limit.
-func (s *Service) explore(ctx context.Context, tx store.Tx, decisionID string, k int, head bank.Head) (how policy.Choice,
+func (s *Service) explore(ctx context.Context, tx store.Tx, decisionID string, k int,
+	head bank.Head) (how policy.Choice,
 	fresh []string, err error) {
 	how = policy.Choice{K: k, Greedy: true}
 	chosen, err := tx.Workspaces().Settings(ctx)

@@ -66,7 +66,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 
 // decide applies the gate: the candidate replaces the bank only if it is better on held-out
 // conversations, which the designer has not seen.
-func (s *Service) decide(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, head bank.Head, r *learning.Round) error {
+func (s *Service) decide(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, head bank.Head,
+	r *learning.Round) error {
 	judged, err := trial.Judge(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err

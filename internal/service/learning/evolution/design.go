@@ -58,7 +58,8 @@ func (s *Service) propose(ctx context.Context, ref run.Ref) (found bool, err err
 	} else if err != nil {
 		return false, err
 	}
-	return r.Candidate != nil, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return r.Candidate != nil, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context,
+		tx store.Tx) error {
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
 			return err
 		}

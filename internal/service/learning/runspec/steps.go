@@ -1,10 +1,11 @@
 package runspec
 
 import (
-	"cairn/internal/store"
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"cairn/internal/store"
 )
 
 // SaveStep stores the result of a step; the first one is kept. The result is erased together with

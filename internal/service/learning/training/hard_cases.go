@@ -66,7 +66,8 @@ func readHardCases(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, sta
 }
 
 // readEpisodes reads the stored episodes of an iteration, in order.
-func readEpisodes(ctx context.Context, tx store.Tx, ref run.Ref, stage, iteration int) (out []episode.Result, err error) {
+func readEpisodes(ctx context.Context, tx store.Tx, ref run.Ref, stage, iteration int) (out []episode.Result,
+	err error) {
 	raw, err := tx.Training().StepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, iteration))
 	if err != nil {
 		return nil, err

@@ -82,7 +82,8 @@ func readSpec(ctx context.Context, tx store.Tx, ref run.Ref) (run.Run, Spec, err
 }
 
 // readResults adds up the steps of a training, and returns its last stage.
-func readResults(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec) (out learning.TrainingResult, last StageResult,
+func readResults(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec) (out learning.TrainingResult,
+	last StageResult,
 	err error) {
 	out = learning.TrainingResult{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
 	raw, err := tx.Training().StepResults(ctx, ref.Run, "stage/")

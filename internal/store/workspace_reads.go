@@ -5,82 +5,18 @@ import (
 	"encoding/json"
 	"time"
 
-	"cairn/internal/domain/access"
 	"cairn/internal/domain/dumpfile"
-	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/store/dbsqlc"
 )
-
-// Outbox returns the store of the relay.
-func (s *Store) Outbox() Outbox { return Outbox{s} }
-
-type Outbox struct{ *Store }
-
-func (s Outbox) CollectPackage(ctx context.Context, p outbox.IdlePackage, grace time.Duration) (string, error) {
-	return inWorkspace(ctx, s.Store, p.Workspace, func(ctx context.Context, q Tx) (string, error) {
-		return q.Packages().CollectPackage(ctx, p, grace)
-	})
-}
-
-func (s Outbox) ForgetPackage(ctx context.Context, p outbox.IdlePackage) error {
-	return s.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q Tx) error {
-		return q.Packages().ForgetPackage(ctx, p.SHA)
-	})
-}
-
-func (s Outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
-	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		_, err := q.DeletedSkills().EraseDeleted(ctx, max)
-		return err
-	})
-}
-
-// Keys returns the store of API keys.
-func (s *Store) Keys() Keys { return Keys{s} }
-
-type Keys struct{ *Store }
-
-func (s Keys) PutKey(ctx context.Context, ws int64, k access.Key, hash access.KeyHash) (access.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
-		return q.Keys().PutKey(ctx, k, hash)
-	})
-}
-
-func (s Keys) Keys(ctx context.Context, ws int64) ([]access.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]access.Key, error) {
-		return q.Keys().Keys(ctx)
-	})
-}
-
-func (s Keys) RevokeKey(ctx context.Context, ws, id int64) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return q.Keys().RevokeKey(ctx, id) })
-}
-
-func (s Keys) RotateKey(ctx context.Context, ws int64, r access.KeyRotation) (access.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Key, error) {
-		return q.Keys().RotateKey(ctx, r)
-	})
-}
-
-func (s Keys) UseKey(ctx context.Context, ws, id int64) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		return classify("record the use of the key", q.q.KeyUsed(ctx, dbsqlc.KeyUsedParams{WorkspaceID: ws, ID: id}))
-	})
-}
-
-func (s Keys) Principal(ctx context.Context, hash access.KeyHash) (access.Principal, access.KeyUsage, error) {
-	return s.principal(ctx, hash)
-}
 
 // Workspaces returns the reader of data about whole workspaces. Each method uses its own
 // transaction.
 func (s *Store) Workspaces() Workspaces { return Workspaces{s} }
 
-// Workspaces implements inspect.WorkspaceStore, feedback.Store and reflection.Workspaces.
+// Workspaces reads whole workspaces.
 type Workspaces struct{ *Store }
 
 // Self returns a workspace by its ID.
@@ -142,14 +78,4 @@ func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq i
 		return err
 	})
 	return id, c, err
-}
-
-// inWorkspace returns the result of fn in a transaction that has entered ws.
-func inWorkspace[T any](ctx context.Context, s *Store, ws int64,
-	fn func(context.Context, Tx) (T, error)) (out T, err error) {
-	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) (err error) {
-		out, err = fn(ctx, q)
-		return err
-	})
-	return out, err
 }
