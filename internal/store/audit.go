@@ -61,9 +61,7 @@ func (q WorkspaceRepository) recordPatch(ctx context.Context, was, now settings.
 		", "))
 }
 
-// Audit returns the store of audit events.
-func (s *Store) AuditLog() AuditLog { return AuditLog{s} }
-
+// AuditLog reads and writes audit events.
 type AuditLog struct{ *Store }
 
 // Audit returns the audit log.

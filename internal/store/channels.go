@@ -14,6 +14,7 @@ import (
 	"cairn/internal/store/dbsqlc"
 )
 
+// Channels has the accounts, people, events and deliveries of chat platforms.
 type Channels struct{ *Store }
 
 // Channels returns the store of chat platforms.

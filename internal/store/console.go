@@ -14,6 +14,7 @@ import (
 // ConsoleSessions returns the store of the sessions of the web console.
 func (s *Store) ConsoleSessions() ConsoleSessions { return ConsoleSessions{s} }
 
+// ConsoleSessions has the sessions of the web console.
 type ConsoleSessions struct{ *Store }
 
 // PutGrant adds a grant to a cookie, and deletes the sessions of the workspace that have ended.

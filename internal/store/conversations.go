@@ -15,6 +15,7 @@ import (
 	"cairn/internal/store/dbsqlc"
 )
 
+// Conversations reads the answers of conversations.
 type Conversations struct{ *Store }
 
 // Conversations returns the store of the conversation service.

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/store/dbsqlc"
 )
 
-// Dumps implements the store of the service dump.
+// Dumps has the secret of dumps.
 type Dumps struct{ *Store }
 
 // Dumps returns the store of the service dump.

@@ -16,6 +16,7 @@ import (
 // Explorer returns the store of the read models for people.
 func (s *Store) Explorer() Explorer { return Explorer{s} }
 
+// Explorer lists rows for people.
 type Explorer struct{ *Store }
 
 // ExploreRuns lists runs with their usage.

@@ -13,8 +13,10 @@ import (
 // Health returns the store of the reasons why something does not work.
 func (s *Store) Health() Health { return Health{s} }
 
+// Health reads what health reports.
 type Health struct{ *Store }
 
+// Settings reads the settings of a workspace.
 func (s Health) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
 	return s.Workspaces().Settings(ctx, ws)
 }

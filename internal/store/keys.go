@@ -95,6 +95,7 @@ func usageOf(seconds float64, idle bool) access.KeyUsage {
 // OperatorKeys returns the store of operator keys.
 func (s *Store) OperatorKeys() OperatorKeys { return OperatorKeys{s} }
 
+// OperatorKeys has the keys of operators and gateways.
 type OperatorKeys struct{ *Store }
 
 // PutOperatorKey stores the hash of a new key, and fills in k's ID and time.
