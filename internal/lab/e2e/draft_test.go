@@ -3,32 +3,41 @@ package e2e_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
-	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
-// cutStore is a store that fails after some transactions, as if the worker had died.
-type cutStore struct {
-	*store.Store
-	left int
-}
-
 var errCut = errors.New("cut off")
 
-func (s *cutStore) Within(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	if s.left == 0 {
-		return errCut
-	}
-	s.left--
-	return s.Store.InWorkspaceByKeys(ctx, ws, fn)
+// intercepted returns the distillation of a worker whose transactions go through around.
+func (p *protocol) intercepted(around func(run func() error) error) *distill.Service {
+	p.t.Helper()
+	ports := p.App.Distill.Ports
+	ports.Store = ports.Store.Intercept(func(_ context.Context, run func() error) error { return around(run) })
+	s, err := distill.New(ports)
+	testkit.Must(p.t, err)
+	return s
+}
+
+// overtaken returns the distillation of a worker in which first runs between the upload of a package and its
+// commit. If first fails, so does the commit.
+func (p *protocol) overtaken(first func() error) *distill.Service {
+	p.t.Helper()
+	before := true
+	return p.intercepted(func(run func() error) error {
+		if before && len(packed(p.t, p)) > 0 { // the commit is the first transaction after the upload
+			before = false
+			if err := first(); err != nil {
+				return err
+			}
+		}
+		return run()
+	})
 }
 
 // divided returns a run with one task whose workflow has not started.
@@ -50,14 +59,14 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 	p := openProtocol(t)
 	ref, key := p.divided()
 	for cut := range 2 { // before anything; with nothing recalled
-		s := &distill.Service{Ports: distill.Ports{
-			Store:    &cutStore{p.App.Distill.Store, cut},
-			Ledger:   p.App.Distill.Ledger,
-			Embedder: p.App.Distill.Embedder,
-			Models:   p.App.Distill.Models,
-			Space:    p.App.Distill.Space,
-			Blobs:    p.App.Distill.Blobs,
-		}}
+		done := 0
+		s := p.intercepted(func(run func() error) error {
+			if done == cut {
+				return errCut
+			}
+			done++
+			return run()
+		})
 		if _, _, err := s.Draft(t.Context(), ref, key); !errors.Is(err, errCut) {
 			t.Fatalf("cut off after %d transactions: %v", cut, err)
 		}
@@ -86,19 +95,6 @@ func TestADraftIsAskedForAgainWithTheTasksThatWerePaid(t *testing.T) {
 	}
 }
 
-// overtakenStore runs a function between the upload of a package and its commit.
-type overtakenStore struct {
-	*store.Store
-	first func()
-}
-
-func (s *overtakenStore) CommitVersion(ctx context.Context, t distillation.Task,
-	c distillation.Commit) (distillation.CommitResult,
-	error) {
-	s.first()
-	return s.Store.CommitVersion(ctx, t, c)
-}
-
 // If a task is erased during packaging, no files remain.
 func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 	t.Parallel()
@@ -106,26 +102,17 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 	ref, key := p.divided()
 	_, _, err := p.App.Distill.Draft(t.Context(), ref, key)
 	testkit.Must(t, err)
-	gone := func() {
+	gone := func() error {
 		for _, table := range []string{"distill_files", "distill_tasks"} {
 			_, err := p.admin.Exec(t.Context(), "delete from "+table+" where run_id = $1", ref.Run)
 			testkit.Must(t, err)
 		}
+		return nil
 	}
-	s := &distill.Service{Ports: distill.Ports{
-		Store:    &overtakenStore{p.App.Distill.Store, gone},
-		Ledger:   p.App.Distill.Ledger,
-		Embedder: p.App.Distill.Embedder,
-		Models:   p.App.Distill.Models,
-		Space:    p.App.Distill.Space,
-		Blobs:    p.App.Distill.Blobs,
-	}}
-	if c, err := s.Publish(t.Context(), ref, key); err != nil || !c.Conflict {
+	if c, err := p.overtaken(gone).Publish(t.Context(), ref, key); err != nil || !c.Conflict {
 		t.Errorf("published %+v: %v", c, err)
 	}
-	for path := range tree(t, p.Packages) {
-		if strings.HasSuffix(path, ".zip") || strings.HasSuffix(path, ".md") {
-			t.Errorf("there is %s", path)
-		}
+	if left := packed(t, p); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }

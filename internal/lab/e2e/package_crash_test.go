@@ -1,14 +1,12 @@
 package e2e_test
 
 import (
-	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"cairn/internal/domain/distillation"
-	"cairn/internal/service/distill"
-	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -30,16 +28,9 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 	ref, key := p.divided()
 	_, _, err := p.App.Distill.Draft(t.Context(), ref, key)
 	testkit.Must(t, err)
-	died := &distill.Service{Ports: distill.Ports{
-		Store:    &deadStore{p.App.Distill.Store},
-		Ledger:   p.App.Distill.Ledger,
-		Embedder: p.App.Distill.Embedder,
-		Models:   p.App.Distill.Models,
-		Space:    p.App.Distill.Space,
-		Blobs:    p.App.Distill.Blobs,
-	}}
-	if _, err := died.Publish(t.Context(), ref, key); err == nil {
-		t.Fatal("committed")
+	died := p.overtaken(func() error { return errCut })
+	if _, err := died.Publish(t.Context(), ref, key); !errors.Is(err, errCut) {
+		t.Fatalf("committed: %v", err)
 	}
 	if n := len(packed(t, p)); n != 2 {
 		t.Fatalf("%d objects are uploaded, want 2", n)
@@ -58,12 +49,4 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 	if c, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distillation.Created {
 		t.Errorf("published %+v: %v", c, err)
 	}
-}
-
-// deadStore is the store of a worker that dies before it commits a version.
-type deadStore struct{ *store.Store }
-
-func (s *deadStore) CommitVersion(context.Context, distillation.Task, distillation.Commit) (distillation.CommitResult,
-	error) {
-	return distillation.CommitResult{}, errCut
 }

@@ -54,6 +54,9 @@ func (s *shaky) through(do func() error) error {
 	return errDied
 }
 
+// around is through for the transactions of a store.
+func (s *shaky) around(_ context.Context, run func() error) error { return s.through(run) }
+
 // survive runs a step repeatedly. Each attempt fails one point later, before or after that
 // point, until the step completes.
 func (s *shaky) survive(t *testing.T, what string, step func() error) {
@@ -74,44 +77,6 @@ func (s *shaky) survive(t *testing.T, what string, step func() error) {
 			}
 		}
 	}
-}
-
-type shakyStore struct {
-	*store.Store
-	*shaky
-}
-
-func (s shakyStore) Banks() *store.Store  { return shakyTx[store.Tx]{s.Store, s.shaky} }
-func (s shakyStore) Builds() *store.Store { return shakyTx[store.Tx]{s.Store, s.shaky} }
-func (s shakyStore) Cases() *store.Store  { return shakyTx[store.Tx]{s.Store, s.shaky} }
-func (s shakyStore) Trainings() *store.Store {
-	return shakyTx[store.Tx]{s.Store, s.shaky}
-}
-func (s shakyStore) Rounds() *store.Store { return shakyTx[store.Tx]{s.Store, s.shaky} }
-func (s shakyStore) Updates() *store.Store {
-	return shakyTx[store.Tx]{s.Store, s.shaky}
-}
-func (s shakyStore) Probes() *store.Store { return shakyTx[store.Tx]{s.Store, s.shaky} }
-
-// shakyTx opens the transactions of one service.
-type shakyTx[T any] struct {
-	inner interface {
-		InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx T) error) error
-	}
-	*shaky
-}
-
-func (s shakyTx[T]) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, T) error) error {
-	return s.through(func() error { return s.inner.InWorkspace(ctx, ws, fn) })
-}
-
-type shakyMemory struct {
-	*store.Store
-	*shaky
-}
-
-func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	return s.through(func() error { return s.Store.InWorkspace(ctx, ws, fn) })
 }
 
 type shakyEmbedder struct {
@@ -137,8 +102,8 @@ func shaken(b *apptest.Bundle) (*learning.Service, *shaky) {
 func shakenWith(b *apptest.Bundle, e bank.Embedder, s *shaky) *learning.Service {
 	b.T.Helper()
 	p, memory := b.Learning.Ports, *b.LongTerm
-	memory.Store = shakyMemory{memory.Store, s}
-	p.Store, p.Embedder, p.Starter, p.Memories = shakyStore{p.Store, s}, e, nil, &memory
+	memory.Store = memory.Store.Intercept(s.around)
+	p.Store, p.Embedder, p.Starter, p.Memories = p.Store.Intercept(s.around), e, nil, &memory
 	service, err := learning.New(p)
 	testkit.Must(b.T, err)
 	return service

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -88,42 +87,21 @@ func TestPatchesWithoutAVersionAreAllApplied(t *testing.T) {
 	}
 }
 
-// broken loses the answer of the first transaction that committed a version.
-type broken struct {
-	*store.Store
-	lost *atomic.Bool
-}
-
-func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	wrote := false
-	err := s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		return fn(ctx, watched{tx, &wrote})
+// loses makes the store lose the answer of the first transaction that changed a skill.
+func (b *bundle) loses() {
+	lost := false
+	b.Store = b.store.Intercept(func(_ context.Context, run func() error) error {
+		const rows = "select id || '/' || xmin from skills order by id" // xmin is of the transaction that wrote a row
+		before := b.column(rows)
+		if err := run(); err != nil || lost || b.column(rows) == before {
+			return err
+		}
+		lost = true
+		return errLost
 	})
-	if err == nil && wrote && s.lost.CompareAndSwap(false, true) {
-		return errors.New("the connection broke after the commit")
-	}
-	return err
 }
 
-// watched notes that an operation was begun.
-type watched struct {
-	store.Tx
-	wrote *bool
-}
-
-func (w watched) Versions() library.VersionRepository {
-	return watchedVersions{w.Tx.Skills(), w.wrote}
-}
-
-type watchedVersions struct {
-	library.VersionRepository
-	wrote *bool
-}
-
-func (w watchedVersions) LockSkills(ctx context.Context) error {
-	*w.wrote = true
-	return w.VersionRepository.LockSkills(ctx)
-}
+var errLost = errors.New("the connection broke after the commit")
 
 func TestACallWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
@@ -144,12 +122,11 @@ func TestACallWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
-			whole := b.Store
-			b.Store = broken{whole, &atomic.Bool{}}
+			b.loses()
 			a := b.as(agent.OriginAgent)
 			a.Op = "7/step/1"
-			if _, err := b.tools.Call(t.Context(), a, c.tool, raw(t, c.args)); err == nil {
-				t.Fatal("the answer was not lost")
+			if _, err := b.tools.Call(t.Context(), a, c.tool, raw(t, c.args)); !errors.Is(err, errLost) {
+				t.Fatalf("the answer was not lost: %v", err)
 			}
 			first := b.call(a, c.tool, c.args)
 			again := b.call(a, c.tool, c.args)

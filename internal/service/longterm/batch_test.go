@@ -49,7 +49,7 @@ func TestABatchWhoseAnswerWasLostIsNotStoredTwice(t *testing.T) {
 	l := setupLong(t)
 	a, store := l.User(), l.Service.Store
 	in := func() []longterm.BatchMemory { return batched("Ann: Keeps bees", "Ann: ", "Bo: Sings") }
-	l.Service.Store = lostLong{store}
+	l.Service.Store = losing(store)
 	if _, err := l.AddBatch(t.Context(), a, in()); !errors.Is(err, errLost) {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func setupLong(t *testing.T) *long {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := l.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	l.Service = &longterm.Service{Ports: longterm.Ports{Store: l.db.LongTerm(), Embedder: embedder, Space: space,
+	l.Service = &longterm.Service{Ports: longterm.Ports{Store: l.db.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: l.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	return l
 }
@@ -62,7 +62,7 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().InWorkspace(l.t.Context(), l.A.ID,
+	testkit.Must(l.t, l.db.Store.InWorkspace(l.t.Context(), l.A.ID,
 		func(ctx context.Context, tx store.Tx) error {
 			found, err := tx.LongTerm().LongTerm(l.t.Context(), []string{id})
 			if err == nil && len(found) == 1 {
@@ -135,14 +135,14 @@ func statuses(items []longterm.ItemResult) string {
 	return strings.Join(out, " ")
 }
 
-// lostLong is a store that commits but loses the acknowledgement.
-type lostLong struct{ *store.Store }
-
-func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	if err := l.Store.InWorkspace(ctx, ws, fn); err != nil {
-		return err
-	}
-	return errLost
+// losing returns the store with every answer lost after the commit.
+func losing(s *store.Store) *store.Store {
+	return s.Intercept(func(_ context.Context, run func() error) error {
+		if err := run(); err != nil {
+			return err
+		}
+		return errLost
+	})
 }
 
 // longRows counts the rows that a call can write.
@@ -168,7 +168,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 // save stores an entry in prompt memory, which long-term memory must not change.
 func (l *long) save(store, content string) string {
 	l.t.Helper()
-	prompt := &promptmemory.Service{Ports: promptmemory.Ports{Store: l.db.Memory(), Embedder: l.Embedder,
+	prompt := &promptmemory.Service{Ports: promptmemory.Ports{Store: l.db.Store, Embedder: l.Embedder,
 		Space: l.Service.Space, Finder: l.Finder}}
 	out, err := prompt.Save(l.t.Context(), l.User(), promptmemory.SaveArgs{Content: content, Store: store})
 	testkit.Must(l.t, err)

@@ -191,7 +191,7 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 			known := l.add(l.about(memory.Personal, "alice", "", ""), "Likes tea")[0].ID
 			a := l.about(memory.Personal, "alice", l.Run(), l.session("hello"))
 			crashing := *l.Service
-			crashing.Store = lostLong{l.Service.Store}
+			crashing.Store = losing(l.Service.Store)
 			if _, err := c(l, &crashing, a, known); !errors.Is(err, errLost) {
 				t.Fatalf("the crash: %v", err)
 			}

@@ -64,7 +64,7 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 
 			a := b.User()
 			crashing := *b.Service
-			crashing.Store = lossy{b.Service.Store}
+			crashing.Store = losing(b.Service.Store)
 			if _, err := c(b, &crashing, a); !errors.Is(err, errLost) {
 				t.Fatalf("the crash: %v", err)
 			}

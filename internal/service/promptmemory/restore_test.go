@@ -1,7 +1,6 @@
 package promptmemory_test
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
-	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -33,7 +31,7 @@ func TestARemovedEntryKeepsItsID(t *testing.T) {
 	b.remove(id)
 	a, in := b.User(), promptmemory.RestoreArgs{ID: id}
 	crashing := *b.Service
-	crashing.Store = lossy{b.Service.Store}
+	crashing.Store = losing(b.Service.Store)
 	if _, err := crashing.Restore(t.Context(), a, in); !errors.Is(err, errLost) {
 		t.Fatalf("the crash: %v", err)
 	}
@@ -106,50 +104,20 @@ func TestARestorationOfAnActiveEntryReplacesItsText(t *testing.T) {
 	_, err := b.Replace(t.Context(), b.User(), promptmemory.ReplaceArgs{Store: "profile", Match: id,
 		Content: "Lives in Kyoto"})
 	testkit.Must(t, err)
-	withdrawn := &sessions{Store: b.Service.Store}
-	service := *b.Service
-	service.Store = withdrawn
+	withdrawn := func() int { // how often, since the workspace exists
+		return b.Number("select sessions_epoch from workspaces where id = $1", b.A.ID)
+	}
+	before := withdrawn()
 	for _, c := range []struct {
 		version, revoked int
 	}{{1, 1}, {1, 1}, {2, 2}} {
-		_, err = service.Restore(t.Context(), b.User(), promptmemory.RestoreArgs{ID: id, Version: c.version})
+		_, err = b.Restore(t.Context(), b.User(), promptmemory.RestoreArgs{ID: id, Version: c.version})
 		testkit.Must(t, err)
-		if withdrawn.revoked != c.revoked {
-			t.Errorf("version %d: sessions were withdrawn %d times, want %d", c.version, withdrawn.revoked, c.revoked)
+		if n := withdrawn() - before; n != c.revoked {
+			t.Errorf("version %d: sessions were withdrawn %d times, want %d", c.version, n, c.revoked)
 		}
 	}
 	if b.says() != "profile: Lives in Kyoto" {
 		t.Errorf("remembers %q", b.says())
 	}
-}
-
-// sessions counts how often the prompt sessions are withdrawn.
-type sessions struct {
-	*store.Store
-	revoked int
-}
-
-func (s *sessions) WithMemory(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		return fn(ctx, counted{tx, s})
-	})
-}
-
-type counted struct {
-	store.Tx
-	*sessions
-}
-
-func (c counted) Workspace() promptmemory.WorkspaceRepository {
-	return countedWorkspace{c.Tx.Workspace(), c.sessions}
-}
-
-type countedWorkspace struct {
-	promptmemory.WorkspaceRepository
-	*sessions
-}
-
-func (c countedWorkspace) RevokeSessions(ctx context.Context) (int, error) {
-	c.revoked++
-	return c.WorkspaceRepository.RevokeSessions(ctx)
 }

@@ -131,7 +131,7 @@ func TestUndoOfTheRunBringsBackWhatItMoved(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	core(b)
-	long := &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: b.Embedder, Space: b.Service.Space,
+	long := &longterm.Service{Ports: longterm.Ports{Store: b.db.Store, Embedder: b.Embedder, Space: b.Service.Space,
 		Finder: b.Finder}}
 	first := b.noted(b.Run(), "Quinoa is on shelf A").IDs[0]
 	b.noted(b.Run(), "Ladles are in a box.")

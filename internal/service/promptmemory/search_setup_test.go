@@ -21,7 +21,7 @@ type long struct {
 func setupLong(t *testing.T) *long {
 	t.Helper()
 	b := setup(t)
-	return &long{b, &longterm.Service{Ports: longterm.Ports{Store: b.db.LongTerm(), Embedder: b.Service.Embedder,
+	return &long{b, &longterm.Service{Ports: longterm.Ports{Store: b.db.Store, Embedder: b.Service.Embedder,
 		Space:  b.Service.Space,
 		Finder: b.Service.Finder}}}
 }
@@ -48,7 +48,7 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().InWorkspace(l.t.Context(), l.A.ID,
+	testkit.Must(l.t, l.db.Store.InWorkspace(l.t.Context(), l.A.ID,
 		func(ctx context.Context, tx store.Tx) error {
 			found, err := tx.LongTerm().LongTerm(l.t.Context(), []string{id})
 			if err == nil && len(found) == 1 {

@@ -36,7 +36,7 @@ func setup(t *testing.T) *bundle {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := b.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	b.Service = &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Memory(), Embedder: embedder, Space: space,
+	b.Service = &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	return b
 }
@@ -91,17 +91,17 @@ func (b *bundle) rows() string {
 		"outbox", "tool_op_log")
 }
 
-// lossy is a store that commits but loses the acknowledgement.
-type lossy struct{ *store.Store }
+// losing returns the store with every answer lost after the commit.
+func losing(s *store.Store) *store.Store {
+	return s.Intercept(func(_ context.Context, run func() error) error {
+		if err := run(); err != nil {
+			return err
+		}
+		return errLost
+	})
+}
 
 var errLost = errors.New("the connection broke after the commit")
-
-func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	if err := l.Store.InWorkspace(ctx, ws, fn); err != nil {
-		return err
-	}
-	return errLost
-}
 
 // down is an embedder that always fails.
 type down struct{ asked *atomic.Int64 }
