@@ -55,7 +55,8 @@ func setup(t *testing.T, more ...tools.Tool) *bundle {
 	registry, err := tools.NewRegistry(append(all, more...)...)
 	testkit.Must(t, err)
 	b.Service = &agentrun.Service{Ports: agentrun.Ports{Store: b.Store, Tools: registry, Memory: b.told,
-		Ledger: &ledger.Ledger{Ports: ledger.Ports{Store: b.db.Store, Model: b.model, Lease: time.Minute}}, FlushSpec: spec}}
+		Ledger:    &ledger.Ledger{Ports: ledger.Ports{Store: b.db.Store, Model: b.model, Lease: time.Minute}},
+		FlushSpec: spec}}
 	return b
 }
 
