@@ -214,8 +214,12 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 	var b *bundle
 	b = setup(t, tool(t, "meanwhile", agent.Fast, func(ctx context.Context, _ agent.Actor) (done, error) {
 		b.told.become("Speak like a monk.")
+<<<<<<< HEAD
 		return done{"read"}, b.Service.Store.InWorkspaceByKeys(ctx, b.A.ID, func(ctx context.Context,
 			tx store.Tx) error {
+=======
+		return done{"read"}, b.InWorkspaceByKeys(ctx, b.A.ID, func(ctx context.Context, tx store.Tx) error {
+>>>>>>> wt-ta
 			_, err := tx.Sessions().RevokeSessions(ctx)
 			return err
 		})
@@ -236,8 +240,12 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 func TestASessionReadBeforeARevocationIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+<<<<<<< HEAD
 	testkit.Must(t, b.Service.Store.InWorkspaceByKeys(t.Context(), b.A.ID, func(ctx context.Context,
 		tx store.Tx) error {
+=======
+	testkit.Must(t, b.InWorkspaceByKeys(t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
+>>>>>>> wt-ta
 		s := domainconversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.Sessions().SessionEpoch(ctx); err != nil {
@@ -376,50 +384,25 @@ func TestATurnHasTheToolsThatItsWorkspaceChose(t *testing.T) {
 	}
 }
 
-// away fails the first lock of a turn, as a database that is read-only during a failover does.
-type away struct {
-	*store.Store
-	left int
-}
-
-type awayTx struct {
-	store.Tx
-	away *away
-}
-
-type awaySteps struct {
-	agentrun.StepRepository
-	away *away
-}
-
-func (a *away) WithRuns(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	return a.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		return fn(ctx, awayTx{tx, a})
-	})
-}
-
-func (t awayTx) Steps() agentrun.StepRepository { return awaySteps{t.Tx.Steps(), t.away} }
-
-func (s awaySteps) LockTurn(ctx context.Context, conversation int64, id string,
-	from int) (domainconversation.Conversation,
-	run.Run, []run.Step, error) {
-	if s.away.left > 0 {
-		s.away.left--
-		return domainconversation.Conversation{}, run.Run{}, nil, fault.New(fault.Unavailable,
-			"the database is read-only", "")
-	}
-	return s.StepRepository.LockTurn(ctx, conversation, id, from)
-}
-
 // The reply is paid for when the database fails: it is stored when the database is back, and not lost.
 func TestAReplyOutlivesAFailover(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Service.Store = &away{Store: b.Service.Store, left: 2}
+	failures := 2
+	b.Service.Store = b.Service.Store.Intercept(func(_ context.Context, run func() error) error {
+		if len(b.model.requests()) > 0 && failures > 0 {
+			failures--
+			return fault.New(fault.Unavailable, "the database is read-only", "")
+		}
+		return run()
+	})
 	b.Ledger.StoreRetryFor = time.Minute
 	b.model.says("All is well.")
 	out := b.step(b.say("m1", "How are you?").Run.Ref, agent.Step{N: 1})
 	if got := b.answer("m1"); out.Ended == nil || got.Reply != "All is well." || len(b.model.requests()) != 1 {
 		t.Errorf("answered %+v after %d requests, %+v", got, len(b.model.requests()), out.Ended)
+	}
+	if got := b.Rows("agent_steps", "llm_calls"); got != "agent_steps 1, llm_calls 1" || failures != 0 {
+		t.Errorf("stored %s, %d failures are left", got, failures)
 	}
 }

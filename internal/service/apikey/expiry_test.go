@@ -1,16 +1,13 @@
 package apikey_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -45,22 +42,23 @@ func TestUnknownRevokedAndExpiredKeysAreRefusedAlike(t *testing.T) {
 // A cached key stops when it expires, and not when the cache's time is over.
 func TestACachedKeyStopsWhenItExpires(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := &oneKey{left: time.Second}
-		keys := &apikey.Service{Ports: apikey.Ports{Store: store}}
-		key := "cairn_" + strings.Repeat("k", 43)
-		_, err := keys.Principal(t.Context(), key)
-		testkit.Must(t, err)
-		store.revoked = true
-		time.Sleep(time.Second - time.Nanosecond)
-		if _, err := keys.Principal(t.Context(), key); err != nil || store.asked != 1 {
-			t.Errorf("before its end: %v, asked %d times", err, store.asked)
+	b := setup(t)
+	for range 5 { // a busy machine may notice the end too late to tell
+		key, made := b.make("robot", access.Read)
+		b.db.Exec("update api_keys set expires_at = now() + interval '200 ms' where id = $1", made.ID)
+		looked := time.Now()
+		if _, err := b.Principal(t.Context(), key); err != nil {
+			continue // it has expired already
 		}
-		time.Sleep(time.Nanosecond)
-		if _, err := keys.Principal(t.Context(), key); fault.CodeOf(err) != fault.NotFound {
-			t.Errorf("after its end: %v", err)
+		testkit.Eventually(t, "the key is refused", func() bool {
+			_, err := b.Principal(t.Context(), key)
+			return fault.CodeOf(err) == fault.NotFound
+		})
+		if time.Since(looked) < 3*time.Second {
+			return
 		}
-	})
+	}
+	t.Error("an expired key stays in the cache")
 }
 
 func TestAnEndInThePastIsRefused(t *testing.T) {
@@ -179,32 +177,5 @@ func TestTheLastUseOfAKeyIsRecorded(t *testing.T) {
 	use()
 	if now := b.list()[0].UsedAt; now.Before(*first) {
 		t.Errorf("the use after 5 minutes is not recorded: %v", now)
-	}
-}
-
-// The keys that are used are remembered, however many others there are.
-func TestManyKeysDoNotDropTheCache(t *testing.T) {
-	t.Parallel()
-	keys := &apikey.Service{Ports: apikey.Ports{Store: &oneKey{}}}
-	use := func(n int) string {
-		key := fmt.Sprintf("cairn_%043d", n)
-		if _, err := keys.Principal(t.Context(), key); err != nil {
-			t.Fatal(err)
-		}
-		return key
-	}
-	busy, last := use(0), ""
-	for n := 1; n <= 20_000; n++ {
-		before := last
-		last = use(n)
-		if n%100 == 0 {
-			use(0)
-		}
-		if !keys.Seen(busy) || before != "" && !keys.Seen(before) {
-			t.Fatalf("keys in use are forgotten after %d others", n)
-		}
-	}
-	if keys.Seen(fmt.Sprintf("cairn_%043d", 1)) {
-		t.Error("all keys are remembered: memory is not bounded")
 	}
 }

@@ -21,7 +21,7 @@ func (d *dumps) interrupted(action string, call func() error) {
 	store := d.Service.Store
 	defer func() { d.Service.Store = store }()
 	for left := 1; ; left++ {
-		d.Service.Store = &dying{store, left}
+		d.Service.Store = dying(store, left)
 		err := call()
 		if n, has := d.events(d.B, action), d.remembers(d.B); n > 1 || n == 0 && has != nothing {
 			d.t.Errorf("after %d transactions: %d events and %s", left, n, has)

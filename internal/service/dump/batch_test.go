@@ -46,18 +46,15 @@ func (d *dumps) words(ws tenancy.Workspace) (out string) {
 
 var errDied = errors.New("the process died")
 
-// dying is a store whose transactions of a load fail after some have been committed.
-type dying struct {
-	store.Dumps
-	left int
-}
-
-func (s *dying) WithLoad(ctx context.Context, ws int64, fn func(context.Context, store.Tx) error) error {
-	if s.left == 0 {
-		return errDied
-	}
-	s.left--
-	return s.Store.InWorkspace(ctx, ws, fn)
+// dying returns a store whose transactions fail after some have been committed.
+func dying(s store.Dumps, left int) store.Dumps {
+	return store.Dumps{Store: s.Intercept(func(_ context.Context, run func() error) error {
+		if left == 0 {
+			return errDied
+		}
+		left--
+		return run()
+	})}
 }
 
 // A load that dies between two of its transactions continues under its operation: it reports what a
@@ -78,7 +75,7 @@ func TestLoadContinuesWhereItDied(t *testing.T) {
 	}
 	a, store := d.inB(), d.Service.Store
 	for left := 1; ; left++ {
-		d.Service.Store = &dying{store, left}
+		d.Service.Store = dying(store, left)
 		got, err := d.Load(t.Context(), a, strings.NewReader(file))
 		if err == nil {
 			if left < 4 || got != want {
@@ -108,7 +105,7 @@ func TestLoadUnderAnotherOperationCompletesALoadThatDied(t *testing.T) {
 	d := setup(t)
 	d.many(700)
 	file, store := d.dumped(d.A, dump.Options{}), d.Service.Store
-	d.Service.Store = &dying{store, 4} // two batches, and before each a look at what exists
+	d.Service.Store = dying(store, 4) // the fourth stores the first of two batches
 	if _, err := d.Load(t.Context(), d.inB(), strings.NewReader(file)); !errors.Is(err, errDied) {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func setup(t *testing.T) *dumps {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := d.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	d.long = &longterm.Service{Ports: longterm.Ports{Store: d.LongTerm(), Embedder: embedder, Space: space,
+	d.long = &longterm.Service{Ports: longterm.Ports{Store: d.db.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: d.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	d.Service = &dump.Service{Ports: dump.Ports{Store: d.Dumps(), Embedder: embedder, Model: embedder.Model(),
 		Dims: embedder.Dims(), Space: space}}
@@ -75,7 +75,7 @@ func (d *dumps) remember() {
 	testkit.Must(d.t, err)
 	_, err = d.long.UpdateIdentity(ctx, d.User(), longterm.IdentityArgs{Content: "I help a bee keeper."})
 	testkit.Must(d.t, err)
-	prompts := &promptmemory.Service{Ports: promptmemory.Ports{Store: d.Memory(), Embedder: d.long.Embedder,
+	prompts := &promptmemory.Service{Ports: promptmemory.Ports{Store: d.db.Store, Embedder: d.long.Embedder,
 		Space:  d.Service.Space,
 		Finder: d.long.Finder}}
 	_, err = prompts.SoulUpdate(ctx, d.User(), promptmemory.SoulArgs{Content: "Answer briefly."})

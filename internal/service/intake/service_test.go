@@ -101,24 +101,19 @@ const threeTalks = `{"messages":[{"role":"user","content":"one"}]}
 {"messages":[{"role":"user","content":"three"}]}
 `
 
-// interrupted fails before a conversation, once.
-type interrupted struct {
-	store.Imports
-	before int
-}
-
-func (s *interrupted) PutConversation(ctx context.Context, ws, id int64, n int, c transcript.Conversation, last bool) (
-	bool, error) {
-	if n == s.before {
-		s.before = -1
-		return false, errors.New("killed")
-	}
-	return s.Store.PutConversation(ctx, ws, id, n, c, last)
-}
-
 func TestAnInterruptedImportContinues(t *testing.T) {
 	db := pgtest.Open(t)
-	s, d := open(t, &interrupted{db.Imports(), 1})
+	var d *distills
+	killed := false
+	// The process is killed once, when the second conversation is accepted to distill and before it is counted.
+	dying := store.Imports{Store: db.Intercept(func(_ context.Context, run func() error) error {
+		if len(d.accepted) == 2 && !killed {
+			killed = true
+			return errors.New("killed")
+		}
+		return run()
+	})}
+	s, d := open(t, dying)
 	made, err := s.Accept(t.Context(), intake.Request{Workspace: db.A.ID, Files: files(t, "talks.jsonl", threeTalks),
 		Distill: true, Outcome: transcript.Failure})
 	testkit.Must(t, err)

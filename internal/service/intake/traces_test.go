@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/transcript/otlp"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/intake"
@@ -124,35 +123,32 @@ func TestAConversationIsImportedWhenItsSpansHaveEnded(t *testing.T) {
 	}
 }
 
-// meanwhile runs a function before spans are marked as imported.
-type meanwhile struct {
-	store.Traces
-	run func() error
-}
-
-func (m *meanwhile) ImportSpans(ctx context.Context, ws int64, session []byte, spans []int64,
-	file *conversation.NewImport) error {
-	if run := m.run; run != nil {
-		m.run = nil
-		if err := run(); err != nil {
-			return err
+// meanwhile returns traces that call run once between the two transactions of an import: the one that reads spans, and
+// the one that marks them as imported.
+func meanwhile(t *testing.T, db *pgtest.Store, run func() error) *intake.Traces {
+	t.Helper()
+	transactions := 0
+	return openTraces(t, store.Traces{Store: db.Intercept(func(_ context.Context, transaction func() error) error {
+		if transactions++; transactions == 2 {
+			if err := run(); err != nil {
+				return err
+			}
 		}
-	}
-	return m.TraceStore.ImportSpans(ctx, ws, session, spans, file)
+		return transaction()
+	})})
 }
 
 func TestSpansThatArriveDuringAnImportAreImportedNext(t *testing.T) {
 	db := pgtest.Open(t)
-	store := &meanwhile{TraceStore: db.Traces()}
-	traces := openTraces(t, store)
+	traces := openTraces(t, db.Traces())
 	_, err := traces.Receive(t.Context(), db.A.ID, exported(t, 1, false, "c1", []string{"one"}))
 	testkit.Must(t, err)
 	session, _ := taskOf(t, db)
-	store.run = func() error {
+	importing := meanwhile(t, db, func() error {
 		_, err := traces.Receive(t.Context(), db.A.ID, exported(t, 2, false, "c1", []string{"one", "1"}))
 		return err
-	}
-	testkit.Must(t, traces.Import(t.Context(), db.A.ID, session))
+	})
+	testkit.Must(t, importing.Import(t.Context(), db.A.ID, session))
 	if _, wait := taskOf(t, db); wait != 0 {
 		t.Errorf("the next import is due in %d minutes", wait)
 	}
@@ -166,18 +162,18 @@ func TestSpansThatArriveDuringAnImportAreImportedNext(t *testing.T) {
 func TestAnInterruptedImportOfATraceIsRepeated(t *testing.T) {
 	db := pgtest.Open(t)
 	killed := errors.New("killed")
-	store := &meanwhile{TraceStore: db.Traces(), run: func() error { return killed }}
-	traces := openTraces(t, store)
+	traces := openTraces(t, db.Traces())
 	_, err := traces.Receive(t.Context(), db.A.ID, exported(t, 1, false, "c1", []string{"one"}))
 	testkit.Must(t, err)
 	session, _ := taskOf(t, db)
-	if err := traces.Import(t.Context(), db.A.ID, session); !errors.Is(err, killed) {
+	dying := meanwhile(t, db, func() error { return killed })
+	if err := dying.Import(t.Context(), db.A.ID, session); !errors.Is(err, killed) {
 		t.Errorf("got %v", err)
 	}
 	taskOf(t, db)
-	another := openTraces(t, db.Traces()) // of another relay, which is faster
-	store.run = func() error { return another.Import(t.Context(), db.A.ID, session) }
-	testkit.Must(t, traces.Import(t.Context(), db.A.ID, session))
+	// Another relay is faster.
+	late := meanwhile(t, db, func() error { return traces.Import(t.Context(), db.A.ID, session) })
+	testkit.Must(t, late.Import(t.Context(), db.A.ID, session))
 	if n := db.Number(`select count(*) from imports`); n != 1 {
 		t.Errorf("%d imports", n)
 	}
