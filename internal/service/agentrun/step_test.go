@@ -214,12 +214,7 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 	var b *bundle
 	b = setup(t, tool(t, "meanwhile", agent.Fast, func(ctx context.Context, _ agent.Actor) (done, error) {
 		b.told.become("Speak like a monk.")
-<<<<<<< HEAD
-		return done{"read"}, b.Service.Store.InWorkspaceByKeys(ctx, b.A.ID, func(ctx context.Context,
-			tx store.Tx) error {
-=======
 		return done{"read"}, b.InWorkspaceByKeys(ctx, b.A.ID, func(ctx context.Context, tx store.Tx) error {
->>>>>>> wt-ta
 			_, err := tx.Sessions().RevokeSessions(ctx)
 			return err
 		})
@@ -240,12 +235,7 @@ func TestStepAsksAnewWhenItsSessionIsRevoked(t *testing.T) {
 func TestASessionReadBeforeARevocationIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-<<<<<<< HEAD
-	testkit.Must(t, b.Service.Store.InWorkspaceByKeys(t.Context(), b.A.ID, func(ctx context.Context,
-		tx store.Tx) error {
-=======
 	testkit.Must(t, b.InWorkspaceByKeys(t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
->>>>>>> wt-ta
 		s := domainconversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.Sessions().SessionEpoch(ctx); err != nil {
