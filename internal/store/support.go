@@ -15,6 +15,7 @@ import (
 // Support returns the store of the console of operators.
 func (s *Store) Support() Support { return Support{s} }
 
+// Support has the sessions of operators, and what they see of workspaces.
 type Support struct{ *Store }
 
 // PutOperatorSession stores the hash of a cookie, and deletes the sessions that have ended.

@@ -34,6 +34,7 @@ func (q TurnRepository) PutHistory(ctx context.Context, t conversation.Turn, h c
 	return classify("store the request of a turn", err)
 }
 
+// Completions has the requests and responses of model protocols.
 type Completions struct{ *Store }
 
 // Completions returns the store of the service completion.
