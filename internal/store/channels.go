@@ -94,8 +94,7 @@ func (s Channels) SaveCursor(ctx context.Context, name string, holder uuid.UUID,
 func (s Channels) Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string,
 	found bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		r, err := q.IdentityFind(ctx,
-			dbsqlc.IdentityFindParams{Account: account, Kind: kind, UserID: storable(user)})
+		r, err := q.IdentityFind(ctx, dbsqlc.IdentityFindParams{Account: account, Kind: kind, UserID: storable(user)})
 		if isNoRows(err) {
 			return nil
 		}

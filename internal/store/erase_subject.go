@@ -49,8 +49,7 @@ func (s Erasures) subjectOf(ctx context.Context, t erasure.Target) (out subject,
 				out.names = append(out.names, spelling)
 			}
 		}
-		found, err := q.q.SubjectMemories(ctx, dbsqlc.SubjectMemoriesParams{WorkspaceID: q.ws,
-			Keys: []string{out.key}})
+		found, err := q.q.SubjectMemories(ctx, dbsqlc.SubjectMemoriesParams{WorkspaceID: q.ws, Keys: []string{out.key}})
 		if err != nil {
 			return classify("look for memories of the target", err)
 		}

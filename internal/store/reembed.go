@@ -185,8 +185,7 @@ func (q ReembedRepository) Mark(ctx context.Context, space int16, state, reason 
 
 // Refusals lists documents that a model refused.
 func (q ReembedRepository) Refusals(ctx context.Context, space int16, max int) ([]index.Refusal, error) {
-	rows, err := q.q.RefusalsList(ctx,
-		dbsqlc.RefusalsListParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
+	rows, err := q.q.RefusalsList(ctx, dbsqlc.RefusalsListParams{WorkspaceID: q.ws, Space: space, MaxRows: int32(max)})
 	var out []index.Refusal
 	for _, r := range rows {
 		out = append(out, index.Refusal{Kind: r.Kind, Name: r.Name, Reason: r.Reason})

@@ -88,8 +88,7 @@ func (c *cli) scheduleAdd() *cobra.Command {
 		"168h")
 	flags.StringVar(&d.To, "to", "", "chat that gets the replies, as ACCOUNT/CHAT (default the home chat, which "+
 		"/home selects)")
-	flags.StringVar(&d.Overlap, "overlap", scheduled.OverlapSkip,
-		"if the previous turn has not ended: skip or queue")
+	flags.StringVar(&d.Overlap, "overlap", scheduled.OverlapSkip, "if the previous turn has not ended: skip or queue")
 	return cmd
 }
 

@@ -28,8 +28,7 @@ func (f *turnFlags) add(cmd *cobra.Command, conversation, usage string) {
 	flags.StringVar(&f.conversation, "conversation", conversation, usage)
 	flags.StringVar(&f.channel, "channel", "chat",
 		"channel, which sets the budget: voice, sms, chat or scheduled; others have the budget of sms")
-	flags.IntVar(&f.maxTurns, "max-turns", 0,
-		"maximum steps of the turn, 1 to 50 (default the channel's budget)")
+	flags.IntVar(&f.maxTurns, "max-turns", 0, "maximum steps of the turn, 1 to 50 (default the channel's budget)")
 	flags.DurationVar(&f.wait, "wait", time.Minute, "how long to wait for the reply")
 }
 

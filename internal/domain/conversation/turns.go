@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
+// WithinTurn is between the ID of the message of a turn and the number of a message within it.
 const WithinTurn = "\x1f"
 
 // TurnMessageID returns the channel's message ID for the ID of any message of a turn.
@@ -38,8 +39,8 @@ type Attachment struct {
 	Problem   media.Problem // of a recording
 }
 
-// Url names the attachment in requests.
-func (a Attachment) Url() string { return llm.AttachmentURL(a.Type, a.SHA256) }
+// URL names the attachment in requests.
+func (a Attachment) URL() string { return llm.AttachmentURL(a.Type, a.SHA256) }
 
 // Conversation is the row of a conversation with the fields that turns need.
 type Conversation struct {

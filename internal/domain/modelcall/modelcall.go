@@ -41,7 +41,7 @@ type Request struct {
 	Emit func(text string)
 }
 
-// Admission is the response of the ledger to a CallRequest.
+// Admission is the response of the ledger to a Request.
 type Admission struct {
 	Verdict Verdict
 	Request llm.PreparedRequest // request to send: the stored one, if it exists

@@ -24,7 +24,7 @@ func isNil(v reflect.Value) bool {
 	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Interface, reflect.Slice, reflect.Chan:
 		return v.IsNil()
 	case reflect.Struct: // such as store.Channels, which has the store
-		return v.IsZero()
+		return v.NumField() > 0 && v.IsZero()
 	}
 	return false
 }

@@ -87,8 +87,7 @@ func (g *Gateway) upload(ctx context.Context, in *uploadInput) (*uploadOutput, e
 func (g *Gateway) archive(ctx context.Context, in *uploadInput) ([]byte, error) {
 	kind, parameters, err := mime.ParseMediaType(in.ContentType)
 	if err != nil && in.ContentType != "" {
-		return nil, fault.Wrap(err, fault.InvalidArgument,
-			fmt.Sprintf("invalid Content-Type %q", in.ContentType), "")
+		return nil, fault.Wrap(err, fault.InvalidArgument, fmt.Sprintf("invalid Content-Type %q", in.ContentType), "")
 	}
 	switch kind {
 	case "multipart/form-data":

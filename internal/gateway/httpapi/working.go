@@ -144,8 +144,7 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 func threadOf(in []SessionMessage) ([]transcript.Message, error) {
 	ms, err := sessionOf("messages", in)
 	if err == nil && len(ms) != len(in) {
-		err = fault.Newf(fault.InvalidArgument, "only %d of %d messages form a valid thread", len(ms),
-			len(in))
+		err = fault.Newf(fault.InvalidArgument, "only %d of %d messages form a valid thread", len(ms), len(in))
 	}
 	return ms, err
 }

@@ -19,13 +19,11 @@ var (
 		"Activities that did not find their run, because the database was restored from a backup.", nil, nil)
 	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown",
 		"Model calls that were in flight at a crash and not repeated; they may have been paid.", nil, nil)
-	tasksDue  = ofKind("cairn_tasks_due", "Scheduled tasks that are due and wait for the sweep.")
-	oldestDue = ofKind("cairn_tasks_due_oldest_seconds", "Time since the oldest due task became due.")
-	canaries  = prometheus.NewDesc("cairn_policy_canaries",
-		"Updated policies on canary.", nil, nil)
-	oldestCanary = prometheus.NewDesc("cairn_policy_canaries_oldest_seconds",
-		"Age of the oldest canary.", nil, nil)
-	daysFailed = prometheus.NewDesc("cairn_reflections_given_up",
+	tasksDue     = ofKind("cairn_tasks_due", "Scheduled tasks that are due and wait for the sweep.")
+	oldestDue    = ofKind("cairn_tasks_due_oldest_seconds", "Time since the oldest due task became due.")
+	canaries     = prometheus.NewDesc("cairn_policy_canaries", "Updated policies on canary.", nil, nil)
+	oldestCanary = prometheus.NewDesc("cairn_policy_canaries_oldest_seconds", "Age of the oldest canary.", nil, nil)
+	daysFailed   = prometheus.NewDesc("cairn_reflections_given_up",
 		"Days whose reflection failed three times in a row.", nil, nil)
 	emptyWeek = prometheus.NewDesc("cairn_reflections_empty_week",
 		"Workspaces whose reflections were empty for 7 days although they have new messages.", nil, nil)

@@ -213,8 +213,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 			return err
 		},
 		"backfill": func() error {
-			return b.Reflections.Backfill(t.Context(), b.Workspace, day(3), day(2), false,
-				nil)
+			return b.Reflections.Backfill(t.Context(), b.Workspace, day(3), day(2), false, nil)
 		},
 		"trigger": func() error {
 			_, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection", "")

@@ -47,7 +47,7 @@ func (st *runState) images(short bool) map[int][]llm.Image {
 		if n, size = n+1, size+f.Bytes; n > mostImages || size > imageBytes {
 			break
 		}
-		out[f.Seq] = slices.Insert(out[f.Seq], 0, llm.Image{URL: f.Url()})
+		out[f.Seq] = slices.Insert(out[f.Seq], 0, llm.Image{URL: f.URL()})
 	}
 	return out
 }

@@ -69,7 +69,7 @@ func (s *Service) transcribe(ctx context.Context, st *runState, n int, f convers
 	}
 	step := fmt.Sprintf("transcribe/%d", n)
 	reply, err := s.Transcriber.Ledger.Call(ctx, run.CallKey{Ref: st.run.Ref, Step: step},
-		llm.Request{Model: s.Transcriber.Model, Audio: &llm.Audio{URL: f.Url(), Bytes: f.Bytes},
+		llm.Request{Model: s.Transcriber.Model, Audio: &llm.Audio{URL: f.URL(), Bytes: f.Bytes},
 			Label: llm.Label{Stage: "transcribe", Run: st.run.Ref.Run, Task: step}}, 0)
 	if f, permanent := ledger.IsPermanent(err); permanent {
 		if f.Code == fault.QuotaExceeded || f.Code == fault.ModelAuth { // not because of the recording

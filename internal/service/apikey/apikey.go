@@ -46,8 +46,7 @@ type Service struct {
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("apikey", map[string]any{"Store": p.Store, "Operators": p.Operators,
-		"Gateways": p.Gateways})
+	err := ports.Require("apikey", map[string]any{"Store": p.Store, "Operators": p.Operators, "Gateways": p.Gateways})
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Scopes of operator keys. None contains another one.
-
 // operatorPrefix distinguishes operator keys from the keys of workspaces, which have another length.
 const operatorPrefix = "cairn_op_"
 

@@ -66,8 +66,7 @@ func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out conve
 	go func() {
 		defer close(told)
 		if _, err := s.Workflows.Answer(waiting, r.WorkspaceKey, turn); err != nil && waiting.Err() == nil {
-			s.Log.Warn("turn start deferred to relay", "run",
-				turn.Ref.Run, "error", err)
+			s.Log.Warn("turn start deferred to relay", "run", turn.Ref.Run, "error", err)
 			cancel()
 		}
 	}()

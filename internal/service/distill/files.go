@@ -17,8 +17,6 @@ import (
 	"cairn/internal/store"
 )
 
-// Kinds of files, which are also their folders in a package.
-
 // Write writes the scripts and documents of a task, from its draft and the messages that it cites. If no model
 // can write them, the reason is stored instead and the skill is degraded.
 func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded bool, err error) {

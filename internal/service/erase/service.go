@@ -12,33 +12,6 @@ import (
 	"cairn/internal/store"
 )
 
-// ErasureStore stores the state of erasures.
-type ErasureStore interface {
-	PlanErasure(ctx context.Context, t erasure.Target) (erasure.Plan, error)
-	AcceptErasure(ctx context.Context, t erasure.Target) (int64, error)
-	// MeantSubject returns the ID of the subject that a person means by a name.
-	MeantSubject(ctx context.Context, ws int64, name string) (id string, err error)
-	Erasure(ctx context.Context, id int64) (erasure.Erasure, error)
-	FenceErasure(ctx context.Context, id int64) error
-	NoteErasure(ctx context.Context, id int64, s erasure.ExternalCounts) error
-	EndErasure(ctx context.Context, id int64) (bool, error)
-	// ErasedConversations lists the conversations of a subject that are erased completely.
-	ErasedConversations(ctx context.Context, id int64) ([]int64, error)
-}
-
-// RowStore deletes rows.
-type RowStore interface {
-	ErasedTables(ctx context.Context) ([]string, error) // tables with references to others first
-	EraseRows(ctx context.Context, id int64, table string, most int) (int, error)
-	EraseDerived(ctx context.Context, id int64) error
-	// EraseSubject removes up to most messages and most memories of a subject and returns their number.
-	EraseSubject(ctx context.Context, id int64, most int) (int, error)
-	EraseConversation(ctx context.Context, id int64) error
-	ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) ([]erasure.Package, error)
-	// ErasePackages deletes the rows of packages whose objects are deleted.
-	ErasePackages(ctx context.Context, id int64, gone []erasure.Package) error
-}
-
 // Blobs is the package store.
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error

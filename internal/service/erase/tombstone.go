@@ -5,21 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 )
-
-// TombstoneStore finds the data of tombstones.
-type TombstoneStore interface {
-	Tombstone(ctx context.Context, id int64) (erasure.Tombstone, error)
-	// Buried returns what a tombstone identifies in this database. found is false if the database
-	// knows the erasure, or has no such data.
-	Buried(ctx context.Context, t erasure.Tombstone) (target erasure.Target, found bool, err error)
-	// RepeatErasure accepts the erasure of target again, under the token of the first one.
-	RepeatErasure(ctx context.Context, target erasure.Target, token uuid.UUID) (int64, error)
-}
 
 // tombstones is the folder of the package store. A key is never deleted.
 const tombstones = "erased"

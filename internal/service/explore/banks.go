@@ -2,27 +2,10 @@ package explore
 
 import (
 	"context"
-	"time"
 
 	"cairn/internal/domain/paging"
 	"cairn/internal/domain/readmodel"
 )
-
-// BankStore reads what banks have learned.
-type BankStore interface {
-	ExploreRounds(ctx context.Context, ws int64, bank string, before int64, max int) ([]readmodel.Round, error)
-	ExploreTrainings(
-		ctx context.Context,
-		ws int64,
-		bank string,
-		before time.Time,
-		beforeID string,
-		max int,
-	) ([]readmodel.Training,
-		error)
-	ExploreCases(ctx context.Context, ws int64, bank, state string, before int64, runes, max int) ([]readmodel.Case,
-		error)
-}
 
 // Rounds returns a page of the rounds of a bank, the latest first.
 func (s *Service) Rounds(ctx context.Context, ws int64, bank, cursor string, limit int) (page []readmodel.Round,
@@ -51,8 +34,7 @@ func (s *Service) Trainings(
 	}
 	rows, err := s.Store.ExploreTrainings(ctx, ws, bank, before, id, max)
 	page, next = paging.Cut(rows, limit, func(last readmodel.Training) string {
-		return paging.ByTime(last.CreatedAt,
-			last.Run)
+		return paging.ByTime(last.CreatedAt, last.Run)
 	})
 	return page, next, err
 }

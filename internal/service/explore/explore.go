@@ -6,60 +6,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
-	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/ports"
-	"cairn/internal/domain/readmodel"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
 )
-
-// RunStore reads runs.
-type RunStore interface {
-	ExploreRuns(ctx context.Context, ws int64, f readmodel.RunFilter, max int) ([]readmodel.Run, error)
-	// ExploreParts returns the steps, tool calls, model calls and children of a run.
-	ExploreParts(ctx context.Context, ref run.Ref, runes int) (readmodel.Parts, error)
-	ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]readmodel.Usage, error)
-}
-
-// ConversationStore reads conversations.
-type ConversationStore interface {
-	ExploreConversations(ctx context.Context, ws int64, f readmodel.ConversationFilter, max int) ([]conversation.View,
-		error)
-	ExploreTurns(ctx context.Context, ws int64, conversation string, from, to, runes int) ([]readmodel.Turn, error)
-	Excerpt(ctx context.Context, ws, conversation int64, from, to int) (transcript.Conversation, error)
-}
-
-// MemoryStore reads memories.
-type MemoryStore interface {
-	ExploreMemories(ctx context.Context, ws int64, f readmodel.MemoryFilter, runes, max int) ([]readmodel.Memory, error)
-	ExploreMemoryViews(ctx context.Context, ws int64, id string, before time.Time, beforeID string, max int) (
-		[]readmodel.MemoryView, error)
-}
-
-// SkillStore reads skills and what chooses them.
-type SkillStore interface {
-	ExploreSkillUses(
-		ctx context.Context,
-		ws, skill int64,
-		before time.Time,
-		beforeID string,
-		max int,
-	) ([]readmodel.SkillUse, error)
-	ExploreScores(ctx context.Context, ws int64, bank, zone string, since time.Time) ([]readmodel.DayScore, error)
-}
-
-// DutyStore reads the outbox.
-type DutyStore interface {
-	ExploreOutbox(ctx context.Context, ws int64, after readmodel.OutboxKey, max int) ([]readmodel.OutboxTask, error)
-	// RetryOutbox makes a task due. It returns NotFound if there is none.
-	RetryOutbox(ctx context.Context, ws, id int64) error
-}
 
 // Ports are the dependencies of the service.
 type Ports struct{ Store store.Explorer }

@@ -35,8 +35,7 @@ func (s *Service) Views(ctx context.Context, ws int64, id, cursor string, limit 
 	}
 	rows, err := s.Store.ExploreMemoryViews(ctx, ws, id, before, beforeID, max)
 	page, next = paging.Cut(rows, limit, func(last readmodel.MemoryView) string {
-		return paging.ByTime(last.At,
-			last.Run)
+		return paging.ByTime(last.At, last.Run)
 	})
 	return page, next, err
 }

@@ -24,8 +24,7 @@ func (s *Service) Runs(ctx context.Context, ws int64, f readmodel.RunFilter, cur
 	}
 	rows, err := s.Store.ExploreRuns(ctx, ws, f, max)
 	page, next = paging.Cut(rows, limit, func(last readmodel.Run) string {
-		return paging.ByTime(last.CreatedAt,
-			last.Ref.Run)
+		return paging.ByTime(last.CreatedAt, last.Ref.Run)
 	})
 	return page, next, err
 }

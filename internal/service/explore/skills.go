@@ -17,8 +17,7 @@ func (s *Service) Uses(ctx context.Context, ws, skill int64, cursor string, limi
 	}
 	rows, err := s.Store.ExploreSkillUses(ctx, ws, skill, before, id, max)
 	page, next = paging.Cut(rows, limit, func(last readmodel.SkillUse) string {
-		return paging.ByTime(last.At,
-			last.ID)
+		return paging.ByTime(last.At, last.ID)
 	})
 	return page, next, err
 }

@@ -64,8 +64,7 @@ func (s *Service) Add(ctx context.Context, ws int64, subject string) (out Result
 		return out, err
 	}
 	return out, s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		return s.commit(ctx,
-			tx, c)
+		return s.commit(ctx, tx, c)
 	})
 }
 

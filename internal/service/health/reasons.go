@@ -12,8 +12,6 @@ import (
 	"cairn/internal/domain/settings"
 )
 
-// The reasons, the most severe first.
-
 // Level is how much a reason matters.
 type Level string
 

@@ -125,8 +125,7 @@ func (l *Library) Listed(ctx context.Context, ws int64, heads []skill.Head) {
 		ids[i] = h.ID
 	}
 	_ = l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		return tx.Skills().Listed(ctx,
-			ids)
+		return tx.Skills().Listed(ctx, ids)
 	})
 }
 

@@ -138,8 +138,7 @@ func (l *Library) unknown(ctx context.Context, tx store.Tx, name string) error {
 
 func (l *Library) unknownNow(ctx context.Context, ws int64, name string) error {
 	return l.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		return l.unknown(ctx, tx,
-			name)
+		return l.unknown(ctx, tx, name)
 	})
 }
 

@@ -46,8 +46,7 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 			return err
 		}
 		if s.Type == memory.Identity {
-			return fault.New(fault.OutOfScope, "the identity has no entries",
-				"update the identity instead")
+			return fault.New(fault.OutOfScope, "the identity has no entries", "update the identity instead")
 		}
 		for i := range all {
 			all[i].scope = s

@@ -143,8 +143,7 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 		return nil, err
 	}
 	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 && in.Where == nil {
-		return nil, fault.New(fault.InvalidArgument, "filter is required",
-			"filter by type, target or metadata")
+		return nil, fault.New(fault.InvalidArgument, "filter is required", "filter by type, target or metadata")
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
 	none := []ItemResult{}

@@ -241,8 +241,7 @@ func (l *Service) session(ctx context.Context, tx store.Tx, id string) (memory.H
 				return h, err
 			}
 		}
-		return h, fault.New(fault.NotFound, fmt.Sprintf("memory %s has no session", id),
-			"use the memory itself")
+		return h, fault.New(fault.NotFound, fmt.Sprintf("memory %s has no session", id), "use the memory itself")
 	}
 	return h, fault.New(fault.NotFound, fmt.Sprintf("session %q not found", id), "use the ref_memory_id of a memory")
 }

@@ -284,8 +284,7 @@ func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.R
 		return nil
 	})
 	if err == nil && !found {
-		err = fault.New(fault.NotFound, fmt.Sprintf("request %q not found", id),
-			"use the request_id of the response")
+		err = fault.New(fault.NotFound, fmt.Sprintf("request %q not found", id), "use the request_id of the response")
 	}
 	return out, err
 }

@@ -72,8 +72,7 @@ func (r *Request) check() (err error) {
 		return fault.Newf(fault.InvalidArgument, "invalid number of messages %d: must be 1 to %d", len(r.Messages),
 			MaxMessages)
 	case r.TTL <= 0 || r.TTL > MaxTTL:
-		return fault.Newf(fault.InvalidArgument, "invalid ttl %s: the maximum is %s", r.TTL,
-			MaxTTL)
+		return fault.Newf(fault.InvalidArgument, "invalid ttl %s: the maximum is %s", r.TTL, MaxTTL)
 	}
 	if err := checkSession(r.Session); err != nil {
 		return err

@@ -34,8 +34,7 @@ const DayNotes = 60
 func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (NoteResult, error) {
 	day, refusal := time.Parse(time.DateOnly, a.Subject.Target)
 	if a.Subject.Type != string(memory.Note) || refusal != nil {
-		return NoteResult{}, fault.New(fault.OutOfScope, "notes require a date",
-			"write notes only in a reflection")
+		return NoteResult{}, fault.New(fault.OutOfScope, "notes require a date", "write notes only in a reflection")
 	}
 	content, refusal := memory.Normalize(in.Observation)
 	w := k.writer(a)

@@ -71,8 +71,7 @@ func (r Request) check() (*time.Location, error) {
 	}
 	zone, err := recurrence.Zone(r.Zone)
 	if err == nil && !r.From.Before(r.To) {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("empty window for %s", r.Date),
-			"set an end after the start")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("empty window for %s", r.Date), "set an end after the start")
 	}
 	return zone, err
 }
@@ -122,8 +121,7 @@ func (s *Service) alarm(r Request, o OpenResult) error {
 		return fmt.Errorf("decode the report of run %s: %w", o.Run.Ref.Run, err)
 	}
 	if report.EmptyWeek {
-		s.Log.Error("reflection empty for 7 days", "workspace", r.WorkspaceKey, "date",
-			r.Date, "run", o.Run.Ref.Run)
+		s.Log.Error("reflection empty for 7 days", "workspace", r.WorkspaceKey, "date", r.Date, "run", o.Run.Ref.Run)
 	}
 	return nil
 }

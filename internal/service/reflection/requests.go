@@ -75,8 +75,7 @@ func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest
 		return out, err
 	}
 	if err := r.Starter.Start(ctx, ws.Key, "", out.Run); err != nil {
-		r.Log.Warn("reflection start deferred to relay", "run", out.Run.Ref.Run,
-			"error", err)
+		r.Log.Warn("reflection start deferred to relay", "run", out.Run.Ref.Run, "error", err)
 	}
 	return out, nil
 }

@@ -9,18 +9,6 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Kinds of outbox tasks.
-
-// A task is stuck if it has failed StuckFailures times in a row, or for StuckAge.
-
-// RunRepository accesses the runs of a workspace.
-type RunRepository interface {
-	Run(ctx context.Context, id string) (run.Run, error)
-	// Redrive gives an open run another attempt with a new workflow. It returns false if the run has
-	// ended, has another attempt, or has had most of these.
-	Redrive(ctx context.Context, id string, attempt int, workflowID string, most int) (bool, error)
-}
-
 // Driver starts workflows in Temporal.
 type Driver interface {
 	// Drive starts a run's workflow unless it is running. closed means that it has run and closed.

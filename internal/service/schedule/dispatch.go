@@ -156,8 +156,7 @@ func (s *Dispatcher) say(ctx context.Context, slot scheduled.ClaimedFiring) (out
 	}
 	if s.Workflows != nil && !accepted.Turn.Ended {
 		if err := s.Workflows.Bring(ctx, slot.WorkspaceKey, accepted.Run); err != nil {
-			s.Log.Info("turn start deferred to relay", "run",
-				accepted.Run.Ref.Run, "error", err)
+			s.Log.Info("turn start deferred to relay", "run", accepted.Run.Ref.Run, "error", err)
 		}
 	}
 	return Started, "", nil

@@ -119,8 +119,7 @@ func (p planner) ready(m *scheduled.Advance, s recurrence.Schedule, q recurrence
 	}
 	m.Slot = latest(s, d.Next, d.Now, d.CatchUp)
 	if late := d.Now.Sub(p.planned(d, q, m.Slot).Start); late > d.CatchUp {
-		m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, the catch-up is %s", late.Round(time.Second),
-			d.CatchUp)
+		m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, the catch-up is %s", late.Round(time.Second), d.CatchUp)
 	}
 }
 

@@ -115,8 +115,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d scheduled.Draft) (t sched
 // Pause pauses a task.
 func (s *Service) Pause(ctx context.Context, ws int64, name string) (scheduled.Task, error) {
 	return s.change(ctx, ws, name, func(tx store.Tx, t scheduled.Task) error {
-		return tx.Schedules().PauseTask(ctx,
-			t.ID)
+		return tx.Schedules().PauseTask(ctx, t.ID)
 	})
 }
 

@@ -9,8 +9,6 @@ const (
 	Failed    = "failed"
 )
 
-// Overlap modes for a previous turn without a reply.
-
 const (
 	mostTasks = 100 // of one workspace
 

@@ -9,10 +9,6 @@ import (
 
 type memoryType = memory.Type
 
-// Kinds of documents.
-
-// Fields of filter keys.
-
 // relevantShare is the minimum share of discriminating query terms for a match by words alone.
 const relevantShare = 0.5
 

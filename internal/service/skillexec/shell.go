@@ -124,8 +124,7 @@ func (in Args) words() ([]string, error) {
 	}
 	for _, w := range in.Parameters {
 		if strings.ContainsRune(w, 0) {
-			return nil, fault.New(fault.InvalidArgument, "a parameter contains a NUL character",
-				"remove the character")
+			return nil, fault.New(fault.InvalidArgument, "a parameter contains a NUL character", "remove the character")
 		}
 	}
 	return in.Parameters, nil
@@ -149,8 +148,7 @@ func (s *Service) begin(ctx context.Context, a agent.Actor, in Args) error {
 			return fmt.Errorf("decode the recorded start: %w", err)
 		}
 		if stored != mine {
-			return fault.New(fault.UnknownOutcome,
-				"command interrupted: outcome unknown", "")
+			return fault.New(fault.UnknownOutcome, "command interrupted: outcome unknown", "")
 		}
 		return nil
 	})

@@ -146,8 +146,7 @@ func (l Lab) service(ctx context.Context, server *openaitest.Server, folder stri
 	if err != nil {
 		return nil, err
 	}
-	return distill.New(distill.Ports{Store: l.Store, Ledger: calls, Embedder: embedder, Space: space,
-		Blobs: blobs})
+	return distill.New(distill.Ports{Store: l.Store, Ledger: calls, Embedder: embedder, Space: space, Blobs: blobs})
 }
 
 func steps(ctx context.Context, s *distill.Service, ws tenancy.Workspace, c transcript.Conversation,

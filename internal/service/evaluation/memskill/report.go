@@ -51,8 +51,7 @@ func (l Learned) Curve() []byte {
 	for i, v := range l.Rewards {
 		points[i] = chart.Point{X: float64(i + 1), Y: v}
 	}
-	return chart.SVG(chart.Chart{Title: "reward", Foot: "iteration", High: 1,
-		Lines: []chart.Line{{Points: points}}})
+	return chart.SVG(chart.Chart{Title: "reward", Foot: "iteration", High: 1, Lines: []chart.Line{{Points: points}}})
 }
 
 // String formats the difference of F1 with its interval.

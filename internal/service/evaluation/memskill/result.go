@@ -285,8 +285,7 @@ func (r Result) Incomplete() string {
 	var lacks []string
 	for _, row := range r.Rows {
 		if n := len(row.Conversations); n < len(r.Manifest.Split.Test) {
-			lacks = append(lacks, fmt.Sprintf("%s has %d of %d conversations", row.Name, n,
-				len(r.Manifest.Split.Test)))
+			lacks = append(lacks, fmt.Sprintf("%s has %d of %d conversations", row.Name, n, len(r.Manifest.Split.Test)))
 		}
 	}
 	return strings.Join(lacks, ", ")

@@ -7,8 +7,6 @@ import (
 	"cairn/internal/domain/metrics"
 )
 
-// Thresholds of the share of masked outcomes, 0 to 1.
-
 // Outcomes returns the outcomes of an episode.
 func (p Result) Outcomes() learning.EpisodeOutcomes {
 	out := learning.EpisodeOutcomes{Of: len(p.Episode.Decisions) + len(p.Questions), Masked: len(p.Episode.Lost)}

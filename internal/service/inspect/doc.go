@@ -1,0 +1,2 @@
+// Package inspect reads runs, conversations and workspaces for users and programs.
+package inspect
