@@ -9,7 +9,7 @@ import (
 )
 
 // Require returns an error that names the first nil port of a service, in alphabetical order. A
-// port is an interface, a pointer, a function, a map, or a struct that has one.
+// port is an interface, a pointer, a function or a map.
 func Require(service string, required map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(required)) {
 		if port := required[name]; port == nil || isNil(reflect.ValueOf(port)) {
@@ -23,8 +23,6 @@ func isNil(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Interface, reflect.Slice, reflect.Chan:
 		return v.IsNil()
-	case reflect.Struct: // such as store.Channels, which has the store
-		return v.NumField() > 0 && v.IsZero()
 	}
 	return false
 }

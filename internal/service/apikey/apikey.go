@@ -46,7 +46,8 @@ type Service struct {
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("apikey", map[string]any{"Store": p.Store, "Operators": p.Operators, "Gateways": p.Gateways})
+	err := ports.Require("apikey", map[string]any{"Store": p.Store.Store, "Operators": p.Operators.Store,
+		"Gateways": p.Gateways.Store})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	if err := ports.Require("audit", map[string]any{"Store": p.Store}); err != nil {
+	if err := ports.Require("audit", map[string]any{"Store": p.Store.Store}); err != nil {
 		return nil, err
 	}
 	return &Service{Ports: p}, nil

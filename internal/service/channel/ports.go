@@ -187,13 +187,13 @@ const handledAtOnce = 200
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("channel", map[string]any{
-		"Accounts":   p.Accounts,
-		"People":     p.People,
-		"Pairings":   p.Pairings,
-		"Events":     p.Events,
-		"Deliveries": p.Deliveries,
-		"Partials":   p.Partials,
-		"List":       p.List,
+		"Accounts":   p.Accounts.Store,
+		"People":     p.People.Store,
+		"Pairings":   p.Pairings.Store,
+		"Events":     p.Events.Store,
+		"Deliveries": p.Deliveries.Store,
+		"Partials":   p.Partials.Store,
+		"List":       p.List.Store,
 		"Workspaces": p.Workspaces,
 		"Inbox":      p.Inbox,
 		"Commands":   p.Commands,

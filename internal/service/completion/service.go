@@ -37,7 +37,8 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("completion", map[string]any{"Store": p.Store, "Responses": p.Responses, "Tasks": p.Tasks,
+	err := ports.Require("completion", map[string]any{"Store": p.Store.Store, "Responses": p.Responses.Store,
+		"Tasks": p.Tasks.Store,
 		"Inbox": p.Inbox, "Workspaces": p.Workspaces, "Replies": p.Replies})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("conversation", map[string]any{"Store": p.Store})
+	err := ports.Require("conversation", map[string]any{"Store": p.Store.Store})
 	if err != nil {
 		return nil, err
 	}

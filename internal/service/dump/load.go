@@ -34,7 +34,7 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("dump", map[string]any{"Store": p.Store, "Embedder": p.Embedder})
+	err := ports.Require("dump", map[string]any{"Store": p.Store.Store, "Embedder": p.Embedder})
 	if err != nil {
 		return nil, err
 	}

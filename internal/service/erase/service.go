@@ -45,7 +45,7 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("erase", map[string]any{"Store": p.Store, "Blobs": p.Blobs, "Workflows": p.Workflows,
+	err := ports.Require("erase", map[string]any{"Store": p.Store.Store, "Blobs": p.Blobs, "Workflows": p.Workflows,
 		"ObjectsOf": p.ObjectsOf, "Empty": p.Empty})
 	if err != nil {
 		return nil, err

@@ -92,7 +92,7 @@ type Service struct{ Ports }
 
 // New returns a service. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("feedback", map[string]any{"Store": p.Store, "Answers": p.Answers, "Cases": p.Cases,
+	err := ports.Require("feedback", map[string]any{"Store": p.Store.Store, "Answers": p.Answers, "Cases": p.Cases,
 		"Skills": p.Skills, "Rounds": p.Rounds, "Updates": p.Updates, "Spec": p.Spec, "Log": p.Log})
 	if err != nil {
 		return nil, err

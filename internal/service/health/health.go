@@ -54,7 +54,7 @@ type failure struct {
 
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports, i Installation) (*Service, error) {
-	err := ports.Require("health", map[string]any{"Store": p.Store, "Temporal": p.Temporal, "Schema": p.Schema,
+	err := ports.Require("health", map[string]any{"Store": p.Store.Store, "Temporal": p.Temporal, "Schema": p.Schema,
 		"Embedder": p.Embedder})
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type Service struct{ Ports }
 
 // New returns a Service. It fails if a port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("intake", map[string]any{"Store": p.Store, "Distills": p.Distills})
+	err := ports.Require("intake", map[string]any{"Store": p.Store.Store, "Distills": p.Distills})
 	if err == nil && p.DistillSpec == nil {
 		err = fault.New(fault.Internal, "intake: DistillSpec is nil", "")
 	}

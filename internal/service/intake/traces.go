@@ -29,7 +29,7 @@ type Traces struct{ TracePorts }
 
 // NewTraces returns Traces. It fails if a port is nil.
 func NewTraces(p TracePorts) (*Traces, error) {
-	if err := ports.Require("traces", map[string]any{"Store": p.Store, "Log": p.Log}); err != nil {
+	if err := ports.Require("traces", map[string]any{"Store": p.Store.Store, "Log": p.Log}); err != nil {
 		return nil, err
 	}
 	return &Traces{p}, nil

@@ -55,7 +55,8 @@ type Relay struct{ Ports }
 func New(p Ports) (*Relay, error) {
 	err := ports.Require(
 		"relay",
-		map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Pruner": p.Pruner, "Driver": p.Driver,
+		map[string]any{"Store": p.Store.Store, "Leftovers": p.Leftovers.Store, "Pruner": p.Pruner.Store,
+			"Driver": p.Driver,
 			"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Traces": p.Traces, "Lost": p.Lost,
 			"Remove": p.Remove, "Log": p.Log},
 	)

@@ -43,7 +43,7 @@ type Service struct{ Ports }
 
 // New returns a service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
-	err := ports.Require("vectorspace", map[string]any{"Store": p.Store, "Registry": p.Registry, "Log": p.Log})
+	err := ports.Require("vectorspace", map[string]any{"Store": p.Store.Store, "Registry": p.Registry, "Log": p.Log})
 	if err != nil {
 		return nil, err
 	}
