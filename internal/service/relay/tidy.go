@@ -14,6 +14,9 @@ import (
 // as unknown.
 const callGrace = time.Minute
 
+// packages is the number of packages, erasures or workspaces that a pass of Recover or Clean handles.
+const packages = 50
+
 // Tidy is Recover and Clean.
 func (r *Relay) Tidy(ctx context.Context) error { return errors.Join(r.Recover(ctx), r.Clean(ctx)) }
 
