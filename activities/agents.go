@@ -11,7 +11,6 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/fastadd"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -32,7 +31,7 @@ type AgentService interface {
 
 // AddService adds sessions to memory with one model call.
 type AddService interface {
-	Add(ctx context.Context, ws int64, subject string) (fastadd.Result, error)
+	Add(ctx context.Context, ws int64, subject string) (memoryagent.AddResult, error)
 	Close(ctx context.Context, ws int64, subject string, reason agent.Reason, code string) error
 }
 

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/fastadd"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -26,8 +25,8 @@ type agentService struct {
 // addService is a fake that adds sessions.
 type addService struct{ calls }
 
-func (s *addService) Add(_ context.Context, ws int64, subject string) (fastadd.Result, error) {
-	return fastadd.Result{Added: 2, More: true}, s.note("add %d %s", ws, subject)
+func (s *addService) Add(_ context.Context, ws int64, subject string) (memoryagent.AddResult, error) {
+	return memoryagent.AddResult{Added: 2, More: true}, s.note("add %d %s", ws, subject)
 }
 
 func (s *addService) Close(_ context.Context, ws int64, subject string, reason agent.Reason, code string) error {

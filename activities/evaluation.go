@@ -7,16 +7,16 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/evaluation/memskill"
+	"cairn/internal/service/evaluation"
 )
 
 // EvaluationService measures memory skills.
 type EvaluationService interface {
-	Open(ctx context.Context, ref run.Ref) (memskill.Size, *memskill.Result, error)
-	StartUnit(ctx context.Context, ref run.Ref, unit int) (memskill.Left, error)
+	Open(ctx context.Context, ref run.Ref) (evaluation.Size, *evaluation.Result, error)
+	StartUnit(ctx context.Context, ref run.Ref, unit int) (evaluation.Left, error)
 	AwaitUnit(ctx context.Context, ref run.Ref, unit int) error
 	Ask(ctx context.Context, ref run.Ref, unit, group int) error
-	Close(ctx context.Context, ref run.Ref, code, reason string) (memskill.Result, error)
+	Close(ctx context.Context, ref run.Ref, code, reason string) (evaluation.Result, error)
 }
 
 // Evaluations are the activities of evaluations.
@@ -66,6 +66,6 @@ func (a Evaluations) CloseEvaluation(ctx context.Context, in contract.CloseInput
 	return evaluateResult(out), temporalError(err)
 }
 
-func evaluateResult(r memskill.Result) contract.EvaluateResult {
+func evaluateResult(r evaluation.Result) contract.EvaluateResult {
 	return contract.EvaluateResult{Outcome: string(r.Outcome), Rows: len(r.Rows)}
 }

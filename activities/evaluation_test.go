@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/evaluation/memskill"
+	"cairn/internal/service/evaluation"
 )
 
 // evaluationService is a fake whose evaluations have ended, or not.
@@ -20,17 +20,17 @@ type evaluationService struct {
 	over bool
 }
 
-func (s *evaluationService) measured() memskill.Result {
-	return memskill.Result{Outcome: run.OverBudget, Rows: make([]memskill.Row, 2)}
+func (s *evaluationService) measured() evaluation.Result {
+	return evaluation.Result{Outcome: run.OverBudget, Rows: make([]evaluation.Row, 2)}
 }
 
-func (s *evaluationService) Open(_ context.Context, ref run.Ref) (memskill.Size, *memskill.Result, error) {
-	return memskill.Size{Units: 5, Prepared: 2, Parallel: 3}, unless(s.over, s.measured()),
+func (s *evaluationService) Open(_ context.Context, ref run.Ref) (evaluation.Size, *evaluation.Result, error) {
+	return evaluation.Size{Units: 5, Prepared: 2, Parallel: 3}, unless(s.over, s.measured()),
 		s.note("open evaluation %s", of(ref))
 }
 
-func (s *evaluationService) StartUnit(_ context.Context, ref run.Ref, unit int) (memskill.Left, error) {
-	return memskill.Left{Await: true, Groups: 4}, s.note("start %s %d", of(ref), unit)
+func (s *evaluationService) StartUnit(_ context.Context, ref run.Ref, unit int) (evaluation.Left, error) {
+	return evaluation.Left{Await: true, Groups: 4}, s.note("start %s %d", of(ref), unit)
 }
 
 func (s *evaluationService) AwaitUnit(_ context.Context, ref run.Ref, unit int) error {
@@ -41,7 +41,7 @@ func (s *evaluationService) Ask(_ context.Context, ref run.Ref, unit, group int)
 	return s.note("ask %s %d %d", of(ref), unit, group)
 }
 
-func (s *evaluationService) Close(_ context.Context, ref run.Ref, code, reason string) (memskill.Result, error) {
+func (s *evaluationService) Close(_ context.Context, ref run.Ref, code, reason string) (evaluation.Result, error) {
 	return s.measured(), s.note("close evaluation %s %s %s", of(ref), code, reason)
 }
 

@@ -10,10 +10,9 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/probe"
-	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/live"
+	"cairn/internal/service/learning/train"
 )
 
 // learningService is a fake whose runs have all ended, or none.
@@ -70,8 +69,8 @@ func (s *learningService) trained() learning.TrainingResult {
 
 func (s trainings) Open(
 	_ context.Context, ref run.Ref,
-) (training.Spec, *learning.TrainingResult, error) {
-	return training.Spec{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Held: []int64{1, 2}},
+) (train.Spec, *learning.TrainingResult, error) {
+	return train.Spec{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Held: []int64{1, 2}},
 		unless(s.over, s.trained()), s.note("open training %s", of(ref))
 }
 
@@ -79,13 +78,13 @@ func (s trainings) PlayEpisode(_ context.Context, ref run.Ref, stage, iteration,
 	return s.note("episode %s %d %d %d", of(ref), stage, iteration, episode)
 }
 
-func (s trainings) Learn(_ context.Context, ref run.Ref, stage, iteration int) (training.IterationResult, error) {
-	return training.IterationResult{Reward: 0.25, Policy: "p"}, s.note("learn %s %d %d", of(ref), stage, iteration)
+func (s trainings) Learn(_ context.Context, ref run.Ref, stage, iteration int) (train.IterationResult, error) {
+	return train.IterationResult{Reward: 0.25, Policy: "p"}, s.note("learn %s %d %d", of(ref), stage, iteration)
 }
 
-func (s trainings) CloseStage(_ context.Context, ref run.Ref, stage int) (training.StageResult, error) {
+func (s trainings) CloseStage(_ context.Context, ref run.Ref, stage int) (train.StageResult, error) {
 	progress := designer.Progress{Best: 1, Stages: []designer.Stage{{Score: 0.1}, {Score: 0.75}}}
-	return training.StageResult{Stop: true, Progress: progress}, s.note("close stage %s %d", of(ref), stage)
+	return train.StageResult{Stop: true, Progress: progress}, s.note("close stage %s %d", of(ref), stage)
 }
 
 func (s trainings) PlayTrial(_ context.Context, ref run.Ref, n int) error {
@@ -125,11 +124,11 @@ func (s rounds) Close(_ context.Context, ref run.Ref, code, reason string) (lear
 	return s.round(), s.note("close round %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) adapted() adaptation.Result {
-	return adaptation.Result{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
+func (s *learningService) adapted() live.Result {
+	return live.Result{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
 }
 
-func (s updates) Open(_ context.Context, ref run.Ref) (int, *adaptation.Result, error) {
+func (s updates) Open(_ context.Context, ref run.Ref) (int, *live.Result, error) {
 	return 9, unless(s.over, s.adapted()), s.note("open adapt %s", of(ref))
 }
 
@@ -141,15 +140,15 @@ func (s updates) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 	return s.note("shadow trial %s %d", of(ref), n)
 }
 
-func (s updates) Close(_ context.Context, ref run.Ref, code, reason string) (adaptation.Result, error) {
+func (s updates) Close(_ context.Context, ref run.Ref, code, reason string) (live.Result, error) {
 	return s.adapted(), s.note("close adapt %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) probed() probe.Result {
-	return probe.Result{Outcome: run.Completed, Probes: 3, Scored: 2, Mean: 0.5}
+func (s *learningService) probed() live.ProbeResult {
+	return live.ProbeResult{Outcome: run.Completed, Probes: 3, Scored: 2, Mean: 0.5}
 }
 
-func (s probes) Open(_ context.Context, ref run.Ref) (*probe.Result, error) {
+func (s probes) Open(_ context.Context, ref run.Ref) (*live.ProbeResult, error) {
 	return unless(s.over, s.probed()), s.note("open probe %s", of(ref))
 }
 
@@ -161,7 +160,7 @@ func (s probes) Ask(_ context.Context, ref run.Ref, n int) error {
 	return s.note("ask %s %d", of(ref), n)
 }
 
-func (s probes) Close(_ context.Context, ref run.Ref, code, reason string) (probe.Result, error) {
+func (s probes) Close(_ context.Context, ref run.Ref, code, reason string) (live.ProbeResult, error) {
 	return s.probed(), s.note("close probe %s %s %s", of(ref), code, reason)
 }
 

@@ -5,15 +5,15 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/live"
 )
 
 // ProbeService asks self-test questions.
 type ProbeService interface {
-	Open(ctx context.Context, ref run.Ref) (over *probe.Result, err error)
+	Open(ctx context.Context, ref run.Ref) (over *live.ProbeResult, err error)
 	Make(ctx context.Context, ref run.Ref) (probes int, err error)
 	Ask(ctx context.Context, ref run.Ref, number int) error
-	Close(ctx context.Context, ref run.Ref, code, reason string) (probe.Result, error)
+	Close(ctx context.Context, ref run.Ref, code, reason string) (live.ProbeResult, error)
 }
 
 // OpenProbe marks a probe run as started.
@@ -41,6 +41,6 @@ func (a MemorySkills) CloseProbe(ctx context.Context, in contract.CloseInput) (c
 	return probeResult(out), temporalError(err)
 }
 
-func probeResult(p probe.Result) contract.ProbeResult {
+func probeResult(p live.ProbeResult) contract.ProbeResult {
 	return contract.ProbeResult{Outcome: string(p.Outcome), Probes: p.Probes, Scored: p.Scored, Mean: p.Mean}
 }

@@ -8,15 +8,15 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/train"
 )
 
 // TrainService trains policies.
 type TrainService interface {
-	Open(ctx context.Context, ref run.Ref) (spec training.Spec, over *learning.TrainingResult, err error)
+	Open(ctx context.Context, ref run.Ref) (spec train.Spec, over *learning.TrainingResult, err error)
 	PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration, episode int) error
-	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (training.IterationResult, error)
-	CloseStage(ctx context.Context, ref run.Ref, stage int) (training.StageResult, error)
+	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (train.IterationResult, error)
+	CloseStage(ctx context.Context, ref run.Ref, stage int) (train.StageResult, error)
 	PlayTrial(ctx context.Context, ref run.Ref, n int) error
 	Close(ctx context.Context, ref run.Ref, code, reason string) (learning.TrainingResult, error)
 }

@@ -11,7 +11,6 @@ import (
 	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/fastadd"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/memoryagent"
@@ -50,7 +49,7 @@ func (h *App) registerAgents() (err error) {
 	if err != nil {
 		return err
 	}
-	h.Adds, err = fastadd.New(fastadd.Ports{Store: h.Store, LongTerm: h.LongTerm, Finder: h.Finder,
+	h.Adds, err = memoryagent.NewAdder(memoryagent.AdderPorts{Store: h.Store, LongTerm: h.LongTerm, Finder: h.Finder,
 		Calls: h.AgentRuns.Ledger})
 	if err != nil {
 		return err

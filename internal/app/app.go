@@ -37,9 +37,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/evaluation/memskill"
-	"cairn/internal/service/explore"
-	"cairn/internal/service/fastadd"
+	"cairn/internal/service/evaluation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/health"
 	"cairn/internal/service/idle"
@@ -49,10 +47,9 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/offload"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/replystream"
@@ -79,8 +76,8 @@ type App struct {
 	Distill     *distill.Service
 	Library     *library.Library
 	Finder      search.Finder
-	Memory      *promptmemory.Service
-	LongTerm    *longterm.Service
+	Memory      *memory.PromptService
+	LongTerm    *memory.LongTermService
 	Tools       *tools.Registry
 	Offered     *tools.Registry // tools that other programs can use over MCP
 	Inbox       *conversation.Service
@@ -91,11 +88,11 @@ type App struct {
 	Webhooks    http.Handler // of accounts that get events by HTTP; nil without accounts
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
-	Adds        *fastadd.Service
+	Adds        *memoryagent.Adder
 	Reflect     *reflection.Service
 	Idle        *idle.Service
 	Learning    *learning.Service
-	Evaluations *memskill.Service
+	Evaluations *evaluation.Service
 	Shell       *skillexec.Service // nil unless commands of skills are enabled
 	Erase       *erase.Service
 	Offload     *offload.Service
@@ -116,7 +113,7 @@ type App struct {
 
 	Keys          *apikey.Service
 	Sessions      *consolesession.Service // of the web console
-	Explore       *explore.Service        // read models for people
+	Explore       *inspect.Service        // read models for people
 	Health        *health.Service
 	Support       *support.Service
 	Audit         *audit.Service
@@ -234,7 +231,7 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if err != nil {
 		return err
 	}
-	h.Memory, err = promptmemory.New(promptmemory.Ports{Store: h.Store, Embedder: h.Embedder,
+	h.Memory, err = memory.NewPromptService(memory.PromptPorts{Store: h.Store, Embedder: h.Embedder,
 		Space: h.Space, Spaces: h.Spaces, Finder: h.Finder})
 	if err != nil {
 		return err
@@ -245,7 +242,7 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	if err != nil {
 		return err
 	}
-	h.LongTerm, err = longterm.New(longterm.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
+	h.LongTerm, err = memory.NewLongTermService(memory.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
 		Spaces: h.Spaces, Finder: h.Finder})
 	if err != nil {
 		return err

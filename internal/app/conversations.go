@@ -14,9 +14,8 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/offload"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/tools"
 )
 
@@ -84,9 +83,9 @@ func conversationLimits(c config.Config) contract.ConversationLimits {
 
 // promptContext reads the parts of a prompt session that come from the workspace.
 type promptContext struct {
-	memory   *promptmemory.Service
+	memory   *memory.PromptService
 	skills   *library.Library
-	longTerm *longterm.Service
+	longTerm *memory.LongTermService
 }
 
 // Remembered reads the soul, the prompt memories and the index of skills.
@@ -114,7 +113,7 @@ func (k promptContext) About(ctx context.Context, ws int64) (identity, meta stri
 	if err != nil {
 		return "", "", err
 	}
-	m, err := k.longTerm.ReadMeta(ctx, a, longterm.MetaArgs{Tools: true, Identity: true})
+	m, err := k.longTerm.ReadMeta(ctx, a, memory.MetaArgs{Tools: true, Identity: true})
 	return v.Content, m.Text, err
 }
 

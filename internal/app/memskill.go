@@ -6,19 +6,19 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/evaluation/memskill"
+	"cairn/internal/service/evaluation"
 	"cairn/internal/service/ledger"
 )
 
 // evaluations wires the evaluations of memory skills.
-func (h *App) evaluations(calls *ledger.Ledger, prices llm.Prices) (*memskill.Service, error) {
-	p := memskill.Ports{Store: h.Store, Workspaces: evaluated{h}, Banks: h.Learning.Banks,
+func (h *App) evaluations(calls *ledger.Ledger, prices llm.Prices) (*evaluation.Service, error) {
+	p := evaluation.Ports{Store: h.Store, Workspaces: evaluated{h}, Banks: h.Learning.Banks,
 		Builds: h.Learning.Builds, Cases: h.Learning.Cases, Trainings: h.Learning.Trainings, Memories: h.LongTerm,
 		Asker: calls, Starter: noStarter{}, Prices: prices, Embedder: h.Embedder.Model(), Log: h.Log}
 	if h.Temporal != nil {
 		p.Starter = h.Driver
 	}
-	return memskill.New(p)
+	return evaluation.New(p)
 }
 
 // evaluated makes the workspaces of evaluations.

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 )
 
 // giveUp limits a step with all its retries. It is long enough for an endpoint that is down overnight.
@@ -79,8 +79,8 @@ func cacheOf(c config.Config, model string) string {
 }
 
 // EvolveSpec returns the configuration that a new learning run stores.
-func EvolveSpec(c config.Config) runspec.Spec {
-	return runspec.Spec{Model: runspec.Model{Name: cmp.Or(c.Model, llm.OfflineModel), Repairs: min(c.Repairs, 1)},
-		Timing: runspec.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
+func EvolveSpec(c config.Config) bank.Spec {
+	return bank.Spec{Model: bank.Model{Name: cmp.Or(c.Model, llm.OfflineModel), Repairs: min(c.Repairs, 1)},
+		Timing: bank.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
 			GiveUp: giveUp}}
 }

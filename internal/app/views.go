@@ -7,10 +7,9 @@ import (
 	"cairn/internal/service/audit"
 	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/support"
@@ -76,7 +75,7 @@ func (h *App) buildConsole() (err error) {
 	if err != nil {
 		return err
 	}
-	if h.Explore, err = explore.New(explore.Ports{Store: h.Store.Explorer()}); err != nil {
+	if h.Explore, err = inspect.New(inspect.Ports{Store: h.Store.Explorer()}); err != nil {
 		return err
 	}
 	if h.Support, err = support.New(support.Ports{Store: h.Store.Support()}); err != nil {
@@ -100,6 +99,6 @@ func (h *App) dispatcher() (*schedule.Dispatcher, error) {
 
 func (h *App) turnSpec() agentrun.Spec { return TurnSpec(h.Config) }
 
-func (h *App) learnSpec() runspec.Spec { return EvolveSpec(h.Config) }
+func (h *App) learnSpec() bank.Spec { return EvolveSpec(h.Config) }
 
 func (h *App) reflectionSpec() agentrun.Spec { return ReflectionSpec(h.Config) }

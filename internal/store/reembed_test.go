@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/service/memorywrite"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -18,7 +18,7 @@ import (
 func (b *bundle) remember(content string, space int16, vector []float32) {
 	b.t.Helper()
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
-		w := memorywrite.WriterFor(agent.Actor{Origin: agent.OriginUser, Op: "op-" + content}).With(
+		w := memories.WriterFor(agent.Actor{Origin: agent.OriginUser, Op: "op-" + content}).With(
 			memory.Embedded{Vectors: map[string][]float32{content: vector}, Space: space})
 		return q.PromptMemory().WriteMemories(ctx,
 			memory.Plan{Steps: []memory.Step{{Action: memory.Add, Entry: &memory.Entry{Type: memory.Core},

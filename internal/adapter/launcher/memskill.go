@@ -7,12 +7,12 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 )
 
 // memorySkills starts the workflows that build memories and train memory skills.
 func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
-	var spec runspec.Spec
+	var spec bank.Spec
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
 		return false, fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}

@@ -1,13 +1,12 @@
 package cli
 
 import (
+	"cairn/internal/service/learning/bank"
 	"context"
 	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
-
-	"cairn/internal/service/learning/bank"
 )
 
 func (c *cli) bank() *cobra.Command {

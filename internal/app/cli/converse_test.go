@@ -18,8 +18,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/devtest"
 	"cairn/internal/service/inspect"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -32,7 +31,7 @@ func (w *world) known(t *testing.T, args []string) []string {
 	case "soul":
 		_, err := w.Memory.SoulUpdate(t.Context(),
 			agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"},
-			promptmemory.SoulArgs{Content: "Answer in German."})
+			memory.SoulArgs{Content: "Answer in German."})
 		testkit.Must(t, err)
 	case "memories":
 		switch args[1] {
@@ -48,19 +47,19 @@ func (w *world) known(t *testing.T, args []string) []string {
 // forgotten returns the ID of a deleted long-term memory.
 func (w *world) forgotten(t *testing.T) string {
 	t.Helper()
-	var added promptmemory.WriteResult
+	var added memory.WriteResult
 	w.must(&added, "", "memories", "add", "Ada rows on Sundays.", "--type", "personal", "--target", "ada")
 	w.must(&struct{}{}, "", "memories", "delete", added.IDs[0])
 	return added.IDs[0]
 }
 
 // remembered saves a new fact.
-func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.WriteResult {
+func (w *world) remembered(t *testing.T, by agent.Origin) memory.WriteResult {
 	t.Helper()
 	w.retired++
 	text := fmt.Sprintf("Has lived at number %d.", w.retired)
 	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text},
-		promptmemory.SaveArgs{Content: text, Store: "profile"})
+		memory.SaveArgs{Content: text, Store: "profile"})
 	testkit.Must(t, err)
 	return out
 }
@@ -250,8 +249,8 @@ func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	id := w.forgotten(t)
-	var back promptmemory.WriteResult
-	if w.must(&back, "", "memories", "restore", id); back.Action != memorywrite.Restored || back.IDs[0] != id {
+	var back memory.WriteResult
+	if w.must(&back, "", "memories", "restore", id); back.Action != memory.Restored || back.IDs[0] != id {
 		t.Errorf("restored %+v", back)
 	}
 	if code, out, _ := w.run("", "memories", "list", "--type", "personal"); code != 0 ||
@@ -260,7 +259,7 @@ func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	}
 	made := w.remembered(t, agent.OriginUser).IDs[0]
 	w.must(&back, "", "memories", "delete", made)
-	if w.must(&back, "", "memories", "restore", made); back.Action != memorywrite.Restored || back.IDs[0] != made {
+	if w.must(&back, "", "memories", "restore", made); back.Action != memory.Restored || back.IDs[0] != made {
 		t.Errorf("restored %+v", back)
 	}
 	if code, out, _ := w.run("", "memories", "list", "--store", "profile"); code != 0 || !strings.Contains(out, made) {

@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 )
 
 func (c *cli) dumpMemories() *cobra.Command {
@@ -133,7 +133,7 @@ func (c *cli) targets() *cobra.Command {
 
 func (c *cli) runTargets(ctx context.Context) error {
 	return c.withSession(ctx, needs{}, func(s *session) error {
-		meta, err := s.LongTerm.ReadMeta(ctx, s.actor(), longterm.MetaArgs{})
+		meta, err := s.LongTerm.ReadMeta(ctx, s.actor(), memory.MetaArgs{})
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -118,7 +118,7 @@ func (w *world) knowsAda(t *testing.T) {
 		a := agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: m[1],
 			Subject: agent.MemoryScope{Type: "personal", Target: m[0]}}
 		metadata := memory.Metadata{"mem0": map[string]any{"user_id": m[0], "agent_id": "Ada"}}
-		_, err := w.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: m[1], Metadata: metadata}})
+		_, err := w.LongTerm.AddMemories(t.Context(), a, []memories.NewMemory{{Content: m[1], Metadata: metadata}})
 		testkit.Must(t, err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/evaluation/memskill"
+	"cairn/internal/service/evaluation"
 )
 
 const (
@@ -44,7 +44,7 @@ const evalMemskillLong = "Measure memory skills with the configured model. Build
 
 // memskillOptions are the flags of `cairn eval memskill`.
 type memskillOptions struct {
-	memskill.Request
+	evaluation.Request
 	data, dataset, split, judge, html, record, replay string
 	maxCost                                           float64
 	estimate                                          bool
@@ -68,24 +68,24 @@ func (c *cli) evalMemskill() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "file of the data set, or sample for built-in conversations (default for locomo "+
 		"locomo/locomo8.json in $CAIRN_DATA, else in ../shared/data)")
-	f.StringVar(&o.dataset, "dataset", memskill.LoCoMo, "data set: "+strings.Join(memskill.Datasets, ", "))
-	f.StringVar(&o.split, "split", memskill.DefaultSplit, "shares of training, validation and test conversations, or "+
+	f.StringVar(&o.dataset, "dataset", evaluation.LoCoMo, "data set: "+strings.Join(evaluation.Datasets, ", "))
+	f.StringVar(&o.split, "split", evaluation.DefaultSplit, "shares of training, validation and test conversations, or "+
 		"a JSON file with their IDs")
-	f.StringArrayVar(&o.Rows, "row", nil, "row to measure; may be repeated: "+strings.Join(memskill.Rows, ", ")+
+	f.StringArrayVar(&o.Rows, "row", nil, "row to measure; may be repeated: "+strings.Join(evaluation.Rows, ", ")+
 		", \"bank NAME@VERSION\" (default all but banks)")
 	f.StringVar(&o.judge, "judge", "", "model that grades the answers, or none (default the configured model; none "+
 		"for the offline rules)")
 	f.IntVar(&o.Limit, "limit", 0, "maximum number of questions of each conversation (default all)")
-	f.StringVar(&o.Seed, "seed", memskill.DefaultSeed, "seed of the split and of all random draws")
-	f.IntVar(&o.Keeping.K, "skills", memskill.DefaultK, "skills for each span, except in the rows static and all")
-	f.IntVar(&o.Sets, "sets", memskill.DefaultSets, "fixed sets of skills that best-fixed selects from")
-	f.IntVar(&o.Learning.Stages, "stages", memskill.DefaultStages, "stages of a training; 10 as published")
-	f.IntVar(&o.Learning.Iterations, "iterations", memskill.DefaultIterations,
+	f.StringVar(&o.Seed, "seed", evaluation.DefaultSeed, "seed of the split and of all random draws")
+	f.IntVar(&o.Keeping.K, "skills", evaluation.DefaultK, "skills for each span, except in the rows static and all")
+	f.IntVar(&o.Sets, "sets", evaluation.DefaultSets, "fixed sets of skills that best-fixed selects from")
+	f.IntVar(&o.Learning.Stages, "stages", evaluation.DefaultStages, "stages of a training; 10 as published")
+	f.IntVar(&o.Learning.Iterations, "iterations", evaluation.DefaultIterations,
 		"iterations per stage; 100 as published")
-	f.IntVar(&o.Learning.Episodes, "episodes", memskill.DefaultEpisodes, "episodes per iteration; 4 as published")
+	f.IntVar(&o.Learning.Episodes, "episodes", evaluation.DefaultEpisodes, "episodes per iteration; 4 as published")
 	f.StringVar(&o.Learning.Score, "score", "recall", "score of training answers: recall (needs no model) or answer")
 	spanFlags(cmd, &o.Keeping.Spanning, executor.FixedLength)
-	f.IntVar(&o.Parallel, "parallel", memskill.DefaultParallel, "conversations and trainings at once")
+	f.IntVar(&o.Parallel, "parallel", evaluation.DefaultParallel, "conversations and trainings at once")
 	f.BoolVar(&o.estimate, "estimate", false, "print the expected calls, tokens and cost, and exit")
 	f.Float64Var(&o.maxCost, "max-cost", 0, "stop when the calls have cost this many dollars (default no limit)")
 	f.StringVar(&o.html, "html", "", "write a report to this HTML file (default none)")
@@ -113,12 +113,12 @@ func (o *memskillOptions) checkFlags() error {
 	if o.record != "" && o.replay != "" {
 		return usageError{fmt.Errorf("--record and --replay exclude each other")}
 	}
-	if !slices.Contains(memskill.Datasets, o.dataset) {
-		return usageError{fmt.Errorf("unknown data set %q: use %s", o.dataset, strings.Join(memskill.Datasets, ", "))}
+	if !slices.Contains(evaluation.Datasets, o.dataset) {
+		return usageError{fmt.Errorf("unknown data set %q: use %s", o.dataset, strings.Join(evaluation.Datasets, ", "))}
 	}
-	if o.data == sampleData && o.dataset != memskill.LoCoMo {
+	if o.data == sampleData && o.dataset != evaluation.LoCoMo {
 		return usageError{fmt.Errorf("the built-in conversations have the form of %s, not %s: leave out --dataset, or "+
-			"pass a file with --data", memskill.LoCoMo, o.dataset)}
+			"pass a file with --data", evaluation.LoCoMo, o.dataset)}
 	}
 	return cmp.Or(checkWritable("html", o.html), checkWritable("record", o.record))
 }
@@ -129,29 +129,29 @@ func (o *memskillOptions) prepare() (err error) {
 		return err
 	}
 	o.MaxCost = int64(math.Round(o.maxCost * 1e6))
-	if o.data == "" && o.dataset == memskill.LoCoMo {
+	if o.data == "" && o.dataset == evaluation.LoCoMo {
 		o.data = samples.Public("locomo/locomo8.json")
 	}
 	switch o.data {
 	case "":
 		return usageError{fmt.Errorf("no data of %s found: pass a file with --data", o.dataset)}
 	case sampleData:
-		o.Data, err = memskill.Read(memskill.LoCoMo, string(samples.Talks))
+		o.Data, err = evaluation.Read(evaluation.LoCoMo, string(samples.Talks))
 	default:
-		o.Data, err = memskill.Open(o.dataset, o.data)
+		o.Data, err = evaluation.Open(o.dataset, o.data)
 	}
 	if err != nil {
 		return err
 	}
 	if strings.Contains(o.split, "/") && !strings.HasSuffix(o.split, ".json") {
-		o.Split, err = memskill.ParseSplit(o.split, o.Seed, o.Data.Samples)
+		o.Split, err = evaluation.ParseSplit(o.split, o.Seed, o.Data.Samples)
 		return err
 	}
 	raw, err := os.ReadFile(o.split)
 	if err != nil {
 		return fault.Wrap(err, fault.InvalidArgument, "cannot read the split", "pass shares such as 6/2/2, or a file")
 	}
-	o.Split, err = memskill.ReadSplit(raw)
+	o.Split, err = evaluation.ReadSplit(raw)
 	return err
 }
 
@@ -250,7 +250,7 @@ func (c *cli) useRecording(o memskillOptions) error {
 	return err
 }
 
-func (c *cli) describeData(d memskill.Data, plan memskill.Spec) string {
+func (c *cli) describeData(d evaluation.Data, plan evaluation.Spec) string {
 	out := fmt.Sprintf("%d conversations of %s: %d to train, %d to validate, %d to test", len(d.Samples), d.Dataset,
 		len(plan.Split.Train), len(plan.Split.Validation), len(plan.Split.Test))
 	if d.LeftOut > 0 {
@@ -260,7 +260,7 @@ func (c *cli) describeData(d memskill.Data, plan memskill.Spec) string {
 }
 
 // estimated formats an estimate.
-func estimated(e memskill.Estimate) string {
+func estimated(e evaluation.Estimate) string {
 	cost := "price unknown"
 	if e.Priced {
 		cost = settings.Dollars(e.CostMicros)
@@ -273,12 +273,12 @@ func estimated(e memskill.Estimate) string {
 const evaluationPoll = 500 * time.Millisecond
 
 // watchEvaluation shows the progress until the evaluation has ended.
-func (c *cli) watchEvaluation(ctx context.Context, s *session, ref run.Ref) (memskill.Result, error) {
+func (c *cli) watchEvaluation(ctx context.Context, s *session, ref run.Ref) (evaluation.Result, error) {
 	shown, before, began := "", -1, time.Now()
 	for {
 		p, err := s.Evaluations.Progress(ctx, ref)
 		if err != nil && ctx.Err() == nil {
-			return memskill.Result{}, err
+			return evaluation.Result{}, err
 		}
 		if err == nil && p.Result != nil {
 			fmt.Fprintln(c.errs)
@@ -294,14 +294,14 @@ func (c *cli) watchEvaluation(ctx context.Context, s *session, ref run.Ref) (mem
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(c.errs)
-			return memskill.Result{}, stopped{"the evaluation", "run the same command again"}
+			return evaluation.Result{}, stopped{"the evaluation", "run the same command again"}
 		case <-time.After(evaluationPoll):
 		}
 	}
 }
 
 // evaluationLine formats the progress. The time left follows from the calls since the command began.
-func evaluationLine(p memskill.Progress, before int, passed time.Duration) string {
+func evaluationLine(p evaluation.Progress, before int, passed time.Duration) string {
 	done, of := p.Usage.Calls, max(p.Estimate.Calls, p.Usage.Calls)
 	line := fmt.Sprintf("%s %d of about %d calls, %d of %d units, cost %s", bar(done, of), done, of, p.Units, p.UnitsOf,
 		p.Usage.Cost())
@@ -313,7 +313,7 @@ func evaluationLine(p memskill.Progress, before int, passed time.Duration) strin
 }
 
 // showEvaluation prints and writes a result. An incomplete one is an error.
-func (c *cli) showEvaluation(o memskillOptions, r memskill.Result) error {
+func (c *cli) showEvaluation(o memskillOptions, r evaluation.Result) error {
 	if c.output == "json" {
 		if err := c.printJSON(r); err != nil {
 			return err
@@ -343,4 +343,4 @@ func (c *cli) showEvaluation(o memskillOptions, r memskill.Result) error {
 }
 
 // isOffline reports whether the offline rules have answered.
-func isOffline(r memskill.Result) bool { return r.Manifest.Model.Name == llm.OfflineModel }
+func isOffline(r evaluation.Result) bool { return r.Manifest.Model.Name == llm.OfflineModel }

@@ -1,16 +1,15 @@
 package cli
 
 import (
+	"cairn/internal/service/evaluation"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
-
-	"cairn/internal/service/evaluation/memskill"
 )
 
 // printEvaluation prints the table of an evaluation, its categories and its trainings.
-func printEvaluation(out io.Writer, r memskill.Result) error {
+func printEvaluation(out io.Writer, r evaluation.Result) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	const usage = "CALLS\tTOKENS IN\tTOKENS OUT\tCOST\tSECONDS"
 	fmt.Fprintln(tw, "ROW\tF1\tEM\tL-J\tEVIDENCE\tF1-STATIC (95 %)\tMEMORIES\t"+usage)
@@ -21,14 +20,14 @@ func printEvaluation(out io.Writer, r memskill.Result) error {
 		}
 		all := row.Build.Plus(row.Usage)
 		fmt.Fprintf(tw, "%s\t%.3f\t%.3f\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%.1f\n", row.Name, row.F1, row.Exact,
-			memskill.Maybe(row.Judge, "%.1f"), memskill.Maybe(row.Evidence, "%.3f"), difference, row.Memories,
+			evaluation.Maybe(row.Judge, "%.1f"), evaluation.Maybe(row.Evidence, "%.3f"), difference, row.Memories,
 			all.Calls, all.Input, all.Output, all.Cost(), row.BuildSeconds+row.Seconds)
 	}
 	fmt.Fprintln(tw, "\t\nROW\tCATEGORY\tQUESTIONS\tF1\tEM\tL-J\tEVIDENCE\t"+usage)
 	for _, row := range r.Rows {
 		for _, s := range row.Categories {
 			fmt.Fprintf(tw, "%s\t%s\t%d\t%.3f\t%.3f\t%s\t%s\t%d\t%d\t%d\t%s\t%.1f\n", row.Name, s.Name, s.Questions,
-				s.F1, s.Exact, memskill.Maybe(s.Judge, "%.1f"), memskill.Maybe(s.Evidence, "%.3f"), s.Usage.Calls,
+				s.F1, s.Exact, evaluation.Maybe(s.Judge, "%.1f"), evaluation.Maybe(s.Evidence, "%.3f"), s.Usage.Calls,
 				s.Usage.Input, s.Usage.Output, s.Usage.Cost(), s.Seconds)
 		}
 	}

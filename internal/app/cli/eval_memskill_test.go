@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/evaluation/memskill"
+	"cairn/internal/service/evaluation"
 	"cairn/internal/testkit"
 )
 
@@ -67,7 +67,7 @@ func TestEvalMemskillMeasuresTheSample(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
 	code, out, errs = w.run("", append(args, "--html", "report.html", "-o", "json")...)
-	var got memskill.Result
+	var got evaluation.Result
 	if code != 0 || json.Unmarshal([]byte(out), &got) != nil || got.Outcome != run.Completed || len(got.Rows) != 2 ||
 		got.Rows[1].Memories == 0 || got.Rows[1].Versus != nil || got.Rows[0].Versus == nil {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
@@ -104,8 +104,8 @@ func TestEvalMemskillMeasuresTheSample(t *testing.T) {
 
 func TestTheLineOfAnEvaluationHasAnETA(t *testing.T) {
 	t.Parallel()
-	p := memskill.Progress{Units: 3, UnitsOf: 7, Usage: learning.EvaluationUsage{Calls: 30, CostMicros: 1_500_000},
-		Estimate: memskill.Estimate{Calls: 120}}
+	p := evaluation.Progress{Units: 3, UnitsOf: 7, Usage: learning.EvaluationUsage{Calls: 30, CostMicros: 1_500_000},
+		Estimate: evaluation.Estimate{Calls: 120}}
 	line := evaluationLine(p, 10, 20*time.Second)
 	for _, want := range []string{"30 of about 120 calls", "3 of 7 units", "cost 1.5 $", "ETA 1m30s"} {
 		if !strings.Contains(line, want) {

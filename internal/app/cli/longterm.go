@@ -12,8 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 // longTerm are the flags that make a command one of long-term memory.
@@ -27,18 +26,18 @@ func (l *longTerm) flags(cmd *cobra.Command) {
 
 func (l *longTerm) given() bool { return l.kind+l.target != "" }
 
-func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemory.WriteResult, error) {
+func (l *longTerm) add(ctx context.Context, s *session, text string) (memories.WriteResult, error) {
 	actor := s.actor()
 	actor.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
 	return asWriteResult(memory.Type(l.kind))(
-		s.LongTerm.AddMemories(ctx, actor, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
+		s.LongTerm.AddMemories(ctx, actor, []memories.NewMemory{{Content: text, WhenToUse: l.use}}))
 }
 
 // asWriteResult returns a function that converts results of long-term memory to the form of prompt
 // memory.
-func asWriteResult(t memory.Type) func([]longterm.ItemResult, error) (promptmemory.WriteResult, error) {
-	return func(items []longterm.ItemResult, err error) (promptmemory.WriteResult, error) {
-		out := promptmemory.WriteResult{Store: t}
+func asWriteResult(t memory.Type) func([]memories.ItemResult, error) (memories.WriteResult, error) {
+	return func(items []memories.ItemResult, err error) (memories.WriteResult, error) {
+		out := memories.WriteResult{Store: t}
 		for _, i := range items {
 			out.Action, out.IDs = i.Status, append(out.IDs, i.ID)
 		}
@@ -84,7 +83,7 @@ func (s *session) allLongTerm(ctx context.Context, f memory.Filter) ([]memory.En
 		if err != nil {
 			return nil, err
 		}
-		if entries = append(entries, page...); len(page) < longterm.MostListed {
+		if entries = append(entries, page...); len(page) < memories.MostListed {
 			return entries, nil
 		}
 		f.After = page[len(page)-1].Key
@@ -96,7 +95,7 @@ type subjects map[memory.Scope]string
 
 // subjects reads the names of the targets that were used last. The key of a target replaces a name that is missing.
 func (s *session) subjects(ctx context.Context) (subjects, error) {
-	meta, err := s.LongTerm.ReadMeta(ctx, s.actor(), longterm.MetaArgs{})
+	meta, err := s.LongTerm.ReadMeta(ctx, s.actor(), memories.MetaArgs{})
 	out := subjects{}
 	for _, t := range meta.Targets {
 		out[t.Scope()] = t.Display

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 const sampleMemory = "1f0c8a52e7b94d3c"
@@ -40,7 +39,7 @@ func (c *cli) memories() *cobra.Command {
 
 // memoryList is the command that lists prompt memories or long-term memories.
 func (c *cli) memoryList() *cobra.Command {
-	var in promptmemory.ListArgs
+	var in memories.ListArgs
 	var scope longTerm
 	var newest bool
 	list := &cobra.Command{
@@ -78,11 +77,11 @@ func (c *cli) memoryAdd() *cobra.Command {
 			"--target, the fact is added to prompt memory, else to long-term memory.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), args,
-				func(ctx context.Context, s *session, text string) (promptmemory.WriteResult, error) {
+				func(ctx context.Context, s *session, text string) (memories.WriteResult, error) {
 					if added.given() {
 						return added.add(ctx, s, text)
 					}
-					return s.Memory.Save(ctx, s.actor(), promptmemory.SaveArgs{Content: text, Store: store})
+					return s.Memory.Save(ctx, s.actor(), memories.SaveArgs{Content: text, Store: store})
 				})
 		}}
 	added.flags(add)
@@ -99,17 +98,17 @@ func (c *cli) memoryUpdate() *cobra.Command {
 		Example: "  cairn memories update " + sampleMemory + " Lives in Kyoto", Args: idAndWords,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), args[1:],
-				func(ctx context.Context, s *session, text string) (promptmemory.WriteResult, error) {
+				func(ctx context.Context, s *session, text string) (memories.WriteResult, error) {
 					e, err := s.Memory.Get(ctx, s.actor(), args[0])
 					if err != nil {
-						return promptmemory.WriteResult{}, err
+						return memories.WriteResult{}, err
 					}
 					if slices.Contains(memory.LongTermTypes, e.Type) {
 						return asWriteResult(e.Type)(s.LongTerm.UpdateMemories(ctx, s.actor(),
-							[]longterm.ChangedMemory{{ID: e.ID, Content: text}}))
+							[]memories.ChangedMemory{{ID: e.ID, Content: text}}))
 					}
 					return s.Memory.Replace(ctx, s.actor(),
-						promptmemory.ReplaceArgs{Store: string(e.Type), Match: e.ID, Content: text})
+						memories.ReplaceArgs{Store: string(e.Type), Match: e.ID, Content: text})
 				})
 		}}
 	return update
@@ -124,16 +123,16 @@ func (c *cli) memoryDelete() *cobra.Command {
 		Example: "  cairn memories delete " + sampleMemory, Args: exactly(1, "the memory's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil,
-				func(ctx context.Context, s *session, _ string) (promptmemory.WriteResult, error) {
+				func(ctx context.Context, s *session, _ string) (memories.WriteResult, error) {
 					e, err := s.Memory.Get(ctx, s.actor(), args[0])
 					if err != nil {
-						return promptmemory.WriteResult{}, err
+						return memories.WriteResult{}, err
 					}
 					if slices.Contains(memory.LongTermTypes, e.Type) {
 						return asWriteResult(e.Type)(s.LongTerm.DeleteMemories(ctx, s.actor(),
-							[]longterm.DeleteRequest{{ID: e.ID}}))
+							[]memories.DeleteRequest{{ID: e.ID}}))
 					}
-					return s.Memory.Remove(ctx, s.actor(), promptmemory.RemoveArgs{Store: string(e.Type), Match: e.ID})
+					return s.Memory.Remove(ctx, s.actor(), memories.RemoveArgs{Store: string(e.Type), Match: e.ID})
 				})
 		}}
 	return remove
@@ -149,16 +148,16 @@ func (c *cli) memoryRestore() *cobra.Command {
 			"deleted more days ago than the setting limits.undo_days cannot be restored.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil,
-				func(ctx context.Context, s *session, _ string) (promptmemory.WriteResult, error) {
+				func(ctx context.Context, s *session, _ string) (memories.WriteResult, error) {
 					e, err := s.Memory.Get(ctx, s.actor(), args[0])
 					if err != nil {
-						return promptmemory.WriteResult{}, err
+						return memories.WriteResult{}, err
 					}
 					if slices.Contains(memory.PromptTypes, e.Type) {
-						return s.Memory.Restore(ctx, s.actor(), promptmemory.RestoreArgs{ID: e.ID, Version: version})
+						return s.Memory.Restore(ctx, s.actor(), memories.PromptRestoreArgs{ID: e.ID, Version: version})
 					}
 					return asWriteResult(e.Type)(s.LongTerm.Restore(ctx, s.actor(),
-						longterm.RestoreArgs{ID: e.ID, Version: version}))
+						memories.RestoreArgs{ID: e.ID, Version: version}))
 				})
 		}}
 	restore.Flags().IntVar(&version, "version", 0,
@@ -174,7 +173,7 @@ func idAndWords(cmd *cobra.Command, args []string) error {
 }
 
 // listMemories lists prompt memories, and unless one of their stores is chosen, long-term memories after them.
-func (c *cli) listMemories(ctx context.Context, in promptmemory.ListArgs) error {
+func (c *cli) listMemories(ctx context.Context, in memories.ListArgs) error {
 	return c.withSession(ctx, needs{}, func(s *session) error {
 		listing, err := s.Memory.List(ctx, s.actor(), in)
 		if err != nil {
@@ -241,7 +240,7 @@ func (c *cli) getMemory(ctx context.Context, id string) error {
 
 // writeMemory changes a memory and prints the result.
 func (c *cli) writeMemory(ctx context.Context, args []string,
-	write func(context.Context, *session, string) (promptmemory.WriteResult, error)) error {
+	write func(context.Context, *session, string) (memories.WriteResult, error)) error {
 	text, err := c.text(args)
 	if err != nil {
 		return err
@@ -255,7 +254,7 @@ func (c *cli) writeMemory(ctx context.Context, args []string,
 	})
 }
 
-func (c *cli) printWritten(w promptmemory.WriteResult) error {
+func (c *cli) printWritten(w memories.WriteResult) error {
 	if c.output == "json" {
 		return c.printJSON(w)
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 func (c *cli) soul() *cobra.Command {
@@ -33,12 +32,12 @@ func (c *cli) soul() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			in := promptmemory.SoulArgs{Content: text, Mode: string(memory.SoulReplace),
+			in := memories.SoulArgs{Content: text, Mode: string(memory.SoulReplace),
 				Expected: optional(cmd, "expect", &expect)}
 			if add {
 				in.Mode = string(memory.SoulAppend)
 			}
-			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulResult, error) {
+			return c.changeSoul(cmd.Context(), func(s *session) (memories.SoulResult, error) {
 				return s.Memory.SoulUpdate(cmd.Context(), s.actor(), in)
 			})
 		}}
@@ -56,9 +55,9 @@ func (c *cli) soul() *cobra.Command {
 			if !cmd.Flags().Changed("to") {
 				return usageError{fmt.Errorf("missing --to: the version to restore")}
 			}
-			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulResult, error) {
+			return c.changeSoul(cmd.Context(), func(s *session) (memories.SoulResult, error) {
 				return s.Memory.SoulRollback(cmd.Context(), s.actor(),
-					memorywrite.RollbackArgs{Version: to, Expected: optional(cmd, "expect", &expect)})
+					memories.RollbackArgs{Version: to, Expected: optional(cmd, "expect", &expect)})
 			})
 		}}
 	rollback.Flags().IntVar(&to, "to", 0, "version to restore; 0 is the empty version (required)")
@@ -96,7 +95,7 @@ func (c *cli) showSoul(ctx context.Context) error {
 	})
 }
 
-func (c *cli) changeSoul(ctx context.Context, change func(*session) (promptmemory.SoulResult, error)) error {
+func (c *cli) changeSoul(ctx context.Context, change func(*session) (memories.SoulResult, error)) error {
 	return c.withSession(ctx, needs{make: true}, func(s *session) error {
 		w, err := change(s)
 		if err != nil {

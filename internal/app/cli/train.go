@@ -16,15 +16,13 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/evaluation/chart"
-	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/evolution"
-	"cairn/internal/service/learning/training"
+	"cairn/internal/service/evaluation"
+	banks "cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/train"
 )
 
 func (c *cli) train() *cobra.Command {
-	var r training.Request
+	var r train.Request
 	var traces, curve string
 	var detach bool
 	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank of memory skills",
@@ -44,7 +42,7 @@ func (c *cli) train() *cobra.Command {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}
 	f := cmd.Flags()
-	f.StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
+	f.StringVar(&r.Bank, "bank", banks.Default, "name of the bank")
 	f.StringVar(&traces, "traces", "", "file of traces to import before training (default none)")
 	f.StringVar(&r.Recipe, "recipe", "", "training recipe: target, paper or code (default target)")
 	f.IntVar(&r.Stages, "stages", 0, "number of stages (default 10)")
@@ -86,7 +84,7 @@ func fuseFlags(cmd *cobra.Command, name *string, temperature *float64, defaultNa
 		"temperature of sim_weighted: lower values give the nearest memory more weight (default 1)")
 }
 
-func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve string, detach bool) error {
+func (c *cli) runTrain(ctx context.Context, r train.Request, traces, curve string, detach bool) error {
 	s, err := c.open(ctx, needs{temporal: true, make: true})
 	if err != nil {
 		return err
@@ -139,7 +137,7 @@ func (c *cli) importTraces(ctx context.Context, s *session, bank, file string) e
 	if err != nil {
 		return fault.Wrap(err, fault.InvalidArgument, "read the traces", "")
 	}
-	traces, err := cases.ParseTraces(raw)
+	traces, err := banks.ParseTraces(raw)
 	if err != nil {
 		return err
 	}
@@ -210,7 +208,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learn
 
 // trainingLine formats the progress of a training. The chosen mass is the probability that the policy
 // gave to its choices, a measure of its confidence.
-func trainingLine(w training.Progress) string {
+func trainingLine(w train.Progress) string {
 	last := 0.0
 	if n := len(w.Rewards); n > 0 {
 		last = w.Rewards[n-1]
@@ -237,16 +235,16 @@ func bar(done, of int) string {
 
 // rewardCurve draws the reward of each iteration, from 0 to 1.
 func rewardCurve(rewards []float64) []byte {
-	points := make([]chart.Point, len(rewards))
+	points := make([]evaluation.Point, len(rewards))
 	for i, r := range rewards {
-		points[i] = chart.Point{X: float64(i), Y: r}
+		points[i] = evaluation.Point{X: float64(i), Y: r}
 	}
-	return chart.SVG(chart.Chart{Title: "reward", Foot: fmt.Sprintf("iteration (%d)", len(rewards)), High: 1,
-		Lines: []chart.Line{{Points: points}}})
+	return evaluation.SVG(evaluation.Chart{Title: "reward", Foot: fmt.Sprintf("iteration (%d)", len(rewards)), High: 1,
+		Lines: []evaluation.Line{{Points: points}}})
 }
 
 func (c *cli) evolve() *cobra.Command {
-	var r evolution.Request
+	var r train.EvolutionRequest
 	cmd := &cobra.Command{Use: "evolve", Short: "Improve a bank from its hard cases",
 		Long: "Let the designer edit a bank of memory skills from its hard cases. The edited bank becomes active " +
 			"only if it answers more questions of the held-out set than the active bank does with the current " +
@@ -254,7 +252,7 @@ func (c *cli) evolve() *cobra.Command {
 			"needed; with fewer, the result is not_enough_evidence.",
 		Example: "  cairn evolve\n  cairn evolve --bank work --output json", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
-	cmd.Flags().StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
+	cmd.Flags().StringVar(&r.Bank, "bank", banks.Default, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "scoring: recall (needs no model), answer or grade (default recall)")
 	spanFlags(cmd, &r.Keeping.Spanning, "the setting memory.spans, else "+executor.FixedLength)
 	cmd.Flags().StringVar(&r.ID, "request-id", "", "ID of the round; the same ID is the same round (default a new "+
@@ -262,7 +260,7 @@ func (c *cli) evolve() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runEvolve(ctx context.Context, r evolution.Request) error {
+func (c *cli) runEvolve(ctx context.Context, r train.EvolutionRequest) error {
 	s, err := c.open(ctx, needs{temporal: true, make: true})
 	if err != nil {
 		return err
@@ -271,7 +269,7 @@ func (c *cli) runEvolve(ctx context.Context, r evolution.Request) error {
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
+	r.Workspace, r.WorkspaceKey, r.EvolutionSpec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
 	made, err := s.Learning.Rounds.Accept(ctx, r)
 	if err != nil {
 		return err

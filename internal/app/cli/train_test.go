@@ -9,8 +9,7 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/training"
-	"cairn/internal/service/learning/trial"
+	"cairn/internal/service/learning/train"
 )
 
 func TestTheRewardCurveHasAPointForEachIteration(t *testing.T) {
@@ -51,7 +50,7 @@ func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 			"version 3,|gate: promoted|live builds now: +0.1250 on 9 held-out traces (lower bound +0.0500)|" +
 				"all skills: +0.2500|best fixed set", "masked"},
 		{learning.TrainingResult{Outcome: run.Completed, Bank: "b",
-			Verdict: trial.NotEnough, Gate: &learning.Comparison{Comparison: designer.Comparison{Mean: -.1, Traces: 7}},
+			Verdict: train.NotEnough, Gate: &learning.Comparison{Comparison: designer.Comparison{Mean: -.1, Traces: 7}},
 			Outcomes: learning.EpisodeOutcomes{Of: 9, Masked: 2},
 			Note:     "not better"}, "no new version|gate: not_enough_evidence|now: -0.1000 on 7|" +
 			"2 of 9 outcomes masked|not better", "version 0"},
@@ -68,7 +67,7 @@ func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 			t.Errorf("%q in %q", c.hasNo, said.String())
 		}
 	}
-	line := trainingLine(training.Progress{Done: 2, Of: 4, Rewards: []float64{.1, .5},
+	line := trainingLine(train.Progress{Done: 2, Of: 4, Rewards: []float64{.1, .5},
 		Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: learning.EpisodeOutcomes{Of: 10,
 			Masked: 3}})
 	for _, want := range []string{"2 of 4 iterations", "reward 0.500", "chosen mass 0.75",
@@ -77,7 +76,7 @@ func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 			t.Errorf("no %q in %q", want, line)
 		}
 	}
-	if calm := trainingLine(training.Progress{Of: 4, Trials: 3,
+	if calm := trainingLine(train.Progress{Of: 4, Trials: 3,
 		Outcomes: learning.EpisodeOutcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") ||
 		strings.Contains(calm, "tried") {
 		t.Error(calm)

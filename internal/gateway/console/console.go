@@ -25,15 +25,13 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/health"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
@@ -55,10 +53,10 @@ type Services struct {
 	Workspaces    *inspect.Workspaces
 	Inbox         *inbox.Service
 	Library       *library.Library
-	Memory        *promptmemory.Service
-	LongTerm      *longterm.Service
+	Memory        *memory.PromptService
+	LongTerm      *memory.LongTermService
 	Finder        search.Finder
-	Explore       *explore.Service
+	Explore       *inspect.Service
 	Health        *health.Service
 	Support       *support.Service
 	Distill       *distill.Service

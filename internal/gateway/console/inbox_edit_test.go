@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/browsertest"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -88,7 +88,7 @@ func (b *bundle) waitingMemory(content string) string {
 	b.T.Helper()
 	who := b.actor()
 	who.Origin, who.Tainted = agent.OriginAgent, true
-	w, err := b.App.Memory.Save(b.T.Context(), who, promptmemory.SaveArgs{Content: content})
+	w, err := b.App.Memory.Save(b.T.Context(), who, memory.SaveArgs{Content: content})
 	testkit.Must(b.T, err)
 	if w.Pending == 0 {
 		b.T.Fatalf("the write does not wait: %+v", w)

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/console/chart"
-	"cairn/internal/service/explore"
+	"cairn/internal/service/inspect"
 )
 
 func (c *Console) learningRoutes() {
@@ -98,7 +98,7 @@ func (c *Console) showBank(rq *request) error {
 }
 
 // curves returns the curves of the scores of the active policy and of those on trial, nil without scores.
-func (c *Console) curves(rq *request, scores []explore.Score) *curves {
+func (c *Console) curves(rq *request, scores []inspect.Score) *curves {
 	if len(scores) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/explore"
+	"cairn/internal/service/inspect"
 	"cairn/internal/testkit"
 )
 
@@ -106,7 +106,7 @@ func TestUsageOfSeveralModelsEqualsTheLedger(t *testing.T) {
 	testkit.Must(t, err)
 	zone, err := time.LoadLocation("America/St_Johns")
 	testkit.Must(t, err)
-	from, to, err := explore.Days(zone.String(), "", "")
+	from, to, err := inspect.Days(zone.String(), "", "")
 	testkit.Must(t, err)
 	listed, err := b.Explore.Usage(t.Context(), b.Workspace.ID, zone, from, to)
 	testkit.Must(t, err)

@@ -17,9 +17,8 @@ import (
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/explore"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/inspect"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
 )
 
@@ -127,7 +126,7 @@ func (rq *request) instant(name string) (time.Time, error) {
 }
 
 func (c *Console) addMemory(rq *request) error {
-	w, err := c.Memory.Save(rq.ctx, rq.actor(), promptmemory.SaveArgs{Content: rq.r.PostFormValue("content"),
+	w, err := c.Memory.Save(rq.ctx, rq.actor(), memories.SaveArgs{Content: rq.r.PostFormValue("content"),
 		Store: rq.r.PostFormValue("store")})
 	if err != nil {
 		return rq.again(err, c.listMemories)
@@ -147,7 +146,7 @@ type revision struct {
 type memoryPage struct {
 	Memory    memory.Entry
 	CanRevert bool // to a former version
-	Evidence  []explore.Excerpt
+	Evidence  []inspect.Excerpt
 	Views     []readmodel.MemoryView
 	Revisions []revision
 	CanUndo   bool // the last change can be taken back
@@ -208,13 +207,13 @@ func (c *Console) editMemory(rq *request) error {
 	}
 	content := rq.r.PostFormValue("content")
 	if slices.Contains(memory.LongTermTypes, e.Type) {
-		change := longterm.ChangedMemory{ID: e.ID, Content: content}
+		change := memories.ChangedMemory{ID: e.ID, Content: content}
 		if base, err := strconv.Atoi(rq.r.PostFormValue("base")); err == nil {
 			change.Expected = &base
 		}
-		_, err = c.LongTerm.UpdateMemories(rq.ctx, rq.actor(), []longterm.ChangedMemory{change})
+		_, err = c.LongTerm.UpdateMemories(rq.ctx, rq.actor(), []memories.ChangedMemory{change})
 	} else {
-		_, err = c.Memory.Replace(rq.ctx, rq.actor(), promptmemory.ReplaceArgs{Store: string(e.Type), Match: e.ID,
+		_, err = c.Memory.Replace(rq.ctx, rq.actor(), memories.ReplaceArgs{Store: string(e.Type), Match: e.ID,
 			Content: content})
 	}
 	if err != nil {
@@ -229,9 +228,9 @@ func (c *Console) deleteMemory(rq *request) error {
 		return err
 	}
 	if slices.Contains(memory.LongTermTypes, e.Type) {
-		_, err = c.LongTerm.DeleteMemories(rq.ctx, rq.actor(), []longterm.DeleteRequest{{ID: e.ID}})
+		_, err = c.LongTerm.DeleteMemories(rq.ctx, rq.actor(), []memories.DeleteRequest{{ID: e.ID}})
 	} else {
-		_, err = c.Memory.Remove(rq.ctx, rq.actor(), promptmemory.RemoveArgs{Store: string(e.Type), Match: e.ID})
+		_, err = c.Memory.Remove(rq.ctx, rq.actor(), memories.RemoveArgs{Store: string(e.Type), Match: e.ID})
 	}
 	if err != nil {
 		return rq.again(err, c.showMemory)
@@ -277,9 +276,9 @@ func (c *Console) undoMemory(rq *request) error {
 // restore makes a version of a memory current again.
 func (c *Console) restore(rq *request, e memory.Entry, version int) (err error) {
 	if slices.Contains(memory.LongTermTypes, e.Type) {
-		_, err = c.LongTerm.Restore(rq.ctx, rq.actor(), longterm.RestoreArgs{ID: e.ID, Version: version})
+		_, err = c.LongTerm.Restore(rq.ctx, rq.actor(), memories.RestoreArgs{ID: e.ID, Version: version})
 	} else {
-		_, err = c.Memory.Restore(rq.ctx, rq.actor(), promptmemory.RestoreArgs{ID: e.ID, Version: version})
+		_, err = c.Memory.Restore(rq.ctx, rq.actor(), memories.PromptRestoreArgs{ID: e.ID, Version: version})
 	}
 	return err
 }

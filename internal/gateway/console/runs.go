@@ -11,7 +11,6 @@ import (
 	"cairn/internal/gateway/console/chart"
 	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
 
@@ -67,14 +66,14 @@ func (c *Console) listRuns(rq *request) (err error) {
 
 // spanRow is a span with its place in the waterfall.
 type spanRow struct {
-	explore.Span
+	inspect.Span
 	Bar chart.Bar
 }
 
 type runPage struct {
 	Report   inspect.RunReport
 	Run      string
-	Timeline explore.Timeline
+	Timeline inspect.Timeline
 	Spans    []spanRow
 	Folded   int // spans that are not shown
 	Open     bool

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/console/display"
-	"cairn/internal/service/explore"
+	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
 )
 
@@ -139,7 +139,7 @@ type skillPage struct {
 	Raw      string
 	AsRaw    bool
 	Versions []skill.VersionInfo
-	Evidence []explore.Excerpt
+	Evidence []inspect.Excerpt
 	Uses     []readmodel.SkillUse
 	Waiting  string // item of the inbox, if the skill waits for approval
 }

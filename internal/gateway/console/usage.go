@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/gateway/console/chart"
-	"cairn/internal/service/explore"
+	"cairn/internal/service/inspect"
 )
 
 func (c *Console) usageRoutes() {
@@ -22,7 +22,7 @@ type bars struct {
 }
 
 func (c *Console) showUsage(rq *request) error {
-	from, to, err := explore.Days(rq.zone.String(), rq.text("from"), rq.text("to"))
+	from, to, err := inspect.Days(rq.zone.String(), rq.text("from"), rq.text("to"))
 	if err != nil {
 		return err
 	}

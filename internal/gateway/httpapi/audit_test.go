@@ -20,8 +20,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/inbox"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -162,18 +161,18 @@ func TestTheIdentityAndRunsAreTakenBackWithOneEvent(t *testing.T) {
 	actor := func(op string) agent.Actor {
 		return agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: op}
 	}
-	_, err := b.LongTerm.UpdateIdentity(t.Context(), actor("i"), longterm.IdentityArgs{Content: "I am a bee keeper."})
+	_, err := b.LongTerm.UpdateIdentity(t.Context(), actor("i"), memory.IdentityArgs{Content: "I am a bee keeper."})
 	testkit.Must(t, err)
 	ctx := audit.With(t.Context(), audit.Actor{Kind: audit.CLI, Account: "ada"})
 	for range 2 {
-		_, err = b.LongTerm.RollbackIdentity(ctx, actor("r"), memorywrite.RollbackArgs{Version: 0})
+		_, err = b.LongTerm.RollbackIdentity(ctx, actor("r"), memory.RollbackArgs{Version: 0})
 		testkit.Must(t, err)
 	}
 	if all := b.events(b.key, audit.IdentityRollback); len(all) != 1 || all[0].Object != "identity to version 0" ||
 		all[0].Actor != (audit.Author{Kind: audit.CLI, Name: "ada"}) {
 		t.Errorf("%+v", all)
 	}
-	if _, err := b.LongTerm.Undo(ctx, actor("u"), longterm.UndoArgs{Run: noRun}); err == nil {
+	if _, err := b.LongTerm.Undo(ctx, actor("u"), memory.UndoArgs{Run: noRun}); err == nil {
 		t.Error("a run without changes is undone")
 	}
 	if all := b.events(b.key, audit.MemoryUndo); len(all) != 0 {

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -38,29 +38,29 @@ func (b *bundle) mixed(n int) {
 		testkit.Must(b.T, err)
 		sessions = append(sessions, h.ID)
 		_, err = b.LongTerm.AddSummary(ctx, a(fmt.Sprint("digest", i), agent.MemoryScope{History: h.ID}),
-			longterm.SummaryArgs{Content: fmt.Sprintf("Digest %d", i)})
+			memories.SummaryArgs{Content: fmt.Sprintf("Digest %d", i)})
 		testkit.Must(b.T, err)
 	}
 	for at := 0; at < n; at += 20 {
 		s := agent.MemoryScope{Type: string([]memory.Type{memory.Personal, memory.Procedural,
 			memory.Guideline}[at/20%3]), Target: fmt.Sprintf("target %d", at/20%4), History: sessions[at/20%5],
 			Author: "m@p"}
-		var in []longterm.NewMemory
+		var in []memories.NewMemory
 		for i := at; i < min(at+20, n); i++ {
-			in = append(in, longterm.NewMemory{Content: fmt.Sprintf("Fact %d: 蜂蜜 \"quoted\" <tag>", i),
+			in = append(in, memories.NewMemory{Content: fmt.Sprintf("Fact %d: 蜂蜜 \"quoted\" <tag>", i),
 				WhenToUse: fmt.Sprintf("tool_%d", i), Metadata: memory.Metadata{"n": float64(i)}, Importance: 0.5})
 		}
 		items, err := b.LongTerm.AddMemories(ctx, a(fmt.Sprint("add", at), s), in)
 		testkit.Must(b.T, err)
 		_, err = b.LongTerm.UpdateMemories(ctx, a(fmt.Sprint("update", at), s),
-			[]longterm.ChangedMemory{{ID: items[0].ID, Content: fmt.Sprintf("Changed %d", at)}})
+			[]memories.ChangedMemory{{ID: items[0].ID, Content: fmt.Sprintf("Changed %d", at)}})
 		testkit.Must(b.T, err)
 		_, err = b.LongTerm.DeleteMemories(ctx, a(fmt.Sprint("delete", at), agent.MemoryScope{}),
-			[]longterm.DeleteRequest{{ID: items[1].ID}})
+			[]memories.DeleteRequest{{ID: items[1].ID}})
 		testkit.Must(b.T, err)
 	}
 	_, err := b.LongTerm.UpdateIdentity(ctx, a("identity", agent.MemoryScope{}),
-		longterm.IdentityArgs{Content: "I am a bee keeper's helper."})
+		memories.IdentityArgs{Content: "I am a bee keeper's helper."})
 	testkit.Must(b.T, err)
 	b.post("/v1/memories", object{"content": "Lives in Osaka.", "store": "profile"}).into(http.StatusCreated, nil)
 	b.do(request{method: http.MethodPut, path: "/v1/soul", body: object{"content": "Answer briefly."}})

@@ -12,17 +12,16 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/inspect"
 )
 
 type (
 	// RunTimeline is what a run did, in the order of time.
-	RunTimeline explore.Timeline
+	RunTimeline inspect.Timeline
 	// ConversationTurn is a turn with what it was shown and what it wrote.
 	ConversationTurn readmodel.Turn
 	// EvidenceExcerpt is a part of a conversation that is evidence.
-	EvidenceExcerpt explore.Excerpt
+	EvidenceExcerpt inspect.Excerpt
 	// MemoryView is a run that was shown a memory.
 	MemoryView readmodel.MemoryView
 	// BrowsedMemory is a memory in a list of all types.
@@ -32,7 +31,7 @@ type (
 	// SkillUse is a use of a skill, with its outcome.
 	SkillUse readmodel.SkillUse
 	// BankScore summarizes the scores of the decisions of a bank on one local day.
-	BankScore explore.Score
+	BankScore inspect.Score
 	// OutboxTask is stored work that is to be delivered.
 	OutboxTask readmodel.OutboxTask
 	// ConsoleSession is a browser that is signed in to the web console.
@@ -221,7 +220,7 @@ func (g *Gateway) listTurns(ctx context.Context, in *struct {
 	return out, err
 }
 
-func evidenceBody(all []explore.Excerpt, err error) (*bodyOf[EvidenceList], error) {
+func evidenceBody(all []inspect.Excerpt, err error) (*bodyOf[EvidenceList], error) {
 	out := &bodyOf[EvidenceList]{EvidenceList{[]EvidenceExcerpt{}}}
 	for _, e := range all {
 		out.Body.Evidence = append(out.Body.Evidence, EvidenceExcerpt(e))
@@ -338,7 +337,7 @@ func (g *Gateway) showUsage(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := explore.Days(s.TimeZone, in.From, in.To)
+	from, to, err := inspect.Days(s.TimeZone, in.From, in.To)
 	if err != nil {
 		return nil, err
 	}

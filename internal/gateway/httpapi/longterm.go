@@ -14,9 +14,7 @@ import (
 	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 // NewLongTerm holds the fields of a new long-term memory. Long-term memories are not part
@@ -151,22 +149,22 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 	return out, err
 }
 
-func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMemory) (promptmemory.WriteResult, error) {
+func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMemory) (memories.WriteResult, error) {
 	who := person(ctx, once)
 	who.Subject = agent.MemoryScope{Type: m.Type, Target: m.Target}
 	w, err := written(memory.Type(m.Type))(
-		g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{
+		g.LongTerm.AddMemories(ctx, who, []memories.NewMemory{
 			{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime,
 				Importance: m.Importance}}))
 	if err != nil {
-		return promptmemory.WriteResult{}, err
+		return memories.WriteResult{}, err
 	}
-	return promptmemory.WriteResult(w.Body), nil
+	return memories.WriteResult(w.Body), nil
 }
 
 // written converts the results of long-term writes into the response of a write.
-func written(t memory.Type) func([]longterm.ItemResult, error) (*bodyOf[MemoryWritten], error) {
-	return func(items []longterm.ItemResult, err error) (*bodyOf[MemoryWritten], error) {
+func written(t memory.Type) func([]memories.ItemResult, error) (*bodyOf[MemoryWritten], error) {
+	return func(items []memories.ItemResult, err error) (*bodyOf[MemoryWritten], error) {
 		if err != nil {
 			return nil, err
 		}
@@ -212,14 +210,14 @@ func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	}
 	who := person(ctx, in.IdempotencyKey)
 	if slices.Contains(memory.PromptTypes, e.Type) {
-		w, err := g.Memory.Restore(ctx, who, promptmemory.RestoreArgs{ID: in.ID, Version: in.Version})
+		w, err := g.Memory.Restore(ctx, who, memories.PromptRestoreArgs{ID: in.ID, Version: in.Version})
 		return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
 	}
-	return written(e.Type)(g.LongTerm.Restore(ctx, who, longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
+	return written(e.Type)(g.LongTerm.Restore(ctx, who, memories.RestoreArgs{ID: in.ID, Version: in.Version}))
 }
 
 func (g *Gateway) listTargets(ctx context.Context, _ *struct{}) (*bodyOf[MemoryTargets], error) {
-	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, IdempotencyKey{}), longterm.MetaArgs{})
+	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, IdempotencyKey{}), memories.MetaArgs{})
 	return &bodyOf[MemoryTargets]{MemoryTargets{append([]memory.Target{}, meta.Targets...), meta.Total}}, err
 }
 
@@ -230,16 +228,16 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 	Body   struct {
 		Description string `json:"description" maxLength:"1000" doc:"One sentence; empty restores the default sentence of the type"`
 	}
-}) (*bodyOf[longterm.RegisteredTarget], error) {
+}) (*bodyOf[memories.RegisteredTarget], error) {
 	who := person(ctx, in.IdempotencyKey)
-	one := longterm.NewTarget{Type: memory.Type(in.Type), Target: in.Target, Description: in.Body.Description}
-	made, err := g.LongTerm.AddTargets(ctx, who, []longterm.NewTarget{one})
-	if err != nil || made[0].Status == memorywrite.Added {
-		return &bodyOf[longterm.RegisteredTarget]{first(made)}, err
+	one := memories.NewTarget{Type: memory.Type(in.Type), Target: in.Target, Description: in.Body.Description}
+	made, err := g.LongTerm.AddTargets(ctx, who, []memories.NewTarget{one})
+	if err != nil || made[0].Status == memories.Added {
+		return &bodyOf[memories.RegisteredTarget]{first(made)}, err
 	}
 	who.Op += "/describe"
 	out, err := g.LongTerm.DescribeTarget(ctx, who, one)
-	return &bodyOf[longterm.RegisteredTarget]{out}, err
+	return &bodyOf[memories.RegisteredTarget]{out}, err
 }
 
 func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (*bodyOf[WorkspaceView], error) {

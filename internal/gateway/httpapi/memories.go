@@ -9,9 +9,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 type (
@@ -20,7 +18,7 @@ type (
 	// MemoryRevision is one version of a memory.
 	MemoryRevision memory.Revision
 	// MemoryWritten is the result of a write.
-	MemoryWritten promptmemory.WriteResult
+	MemoryWritten memories.WriteResult
 )
 
 // MemoryList is a page of memories in the order of their creation.
@@ -80,7 +78,7 @@ func (g *Gateway) listMemories(ctx context.Context, in *struct {
 		return g.listLongTerm(ctx, in.LongTermQuery, in.All, in.Limit)
 	}
 	listing, err := g.Memory.List(ctx, person(ctx, IdempotencyKey{}),
-		promptmemory.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
+		memories.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: listing.Usage}}
 	for _, e := range listing.Entries {
 		out.Body.Memories = append(out.Body.Memories, Memory(e))
@@ -95,19 +93,19 @@ func (g *Gateway) addMemory(ctx context.Context, in *struct {
 	Status int
 	Body   MemoryWritten
 }, error) {
-	save := func() (promptmemory.WriteResult, error) {
+	save := func() (memories.WriteResult, error) {
 		return g.Memory.Save(ctx, person(ctx, in.IdempotencyKey),
-			promptmemory.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+			memories.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
 	}
 	if in.Body.Type != "" {
-		save = func() (promptmemory.WriteResult, error) { return g.addLongTerm(ctx, in.IdempotencyKey, in.Body) }
+		save = func() (memories.WriteResult, error) { return g.addLongTerm(ctx, in.IdempotencyKey, in.Body) }
 	}
 	w, err := save()
 	out := &struct {
 		Status int
 		Body   MemoryWritten
 	}{http.StatusOK, MemoryWritten(w)}
-	if w.Action == memorywrite.Added {
+	if w.Action == memories.Added {
 		out.Status = http.StatusCreated
 	}
 	return out, err
@@ -134,10 +132,10 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 	}
 	if slices.Contains(memory.LongTermTypes, e.Type) {
 		return written(e.Type)(g.LongTerm.UpdateMemories(ctx, who,
-			[]longterm.ChangedMemory{{ID: in.ID, Content: in.Body.Content, Metadata: in.Body.Metadata,
+			[]memories.ChangedMemory{{ID: in.ID, Content: in.Body.Content, Metadata: in.Body.Metadata,
 				Expected: in.Body.Expected}}))
 	}
-	w, err := g.Memory.Replace(ctx, who, promptmemory.ReplaceArgs{Store: string(e.Type), Match: in.ID,
+	w, err := g.Memory.Replace(ctx, who, memories.ReplaceArgs{Store: string(e.Type), Match: in.ID,
 		Content: in.Body.Content})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
 }
@@ -152,9 +150,9 @@ func (g *Gateway) deleteMemory(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if slices.Contains(memory.LongTermTypes, e.Type) {
-		return written(e.Type)(g.LongTerm.DeleteMemories(ctx, who, []longterm.DeleteRequest{{ID: in.ID}}))
+		return written(e.Type)(g.LongTerm.DeleteMemories(ctx, who, []memories.DeleteRequest{{ID: in.ID}}))
 	}
-	w, err := g.Memory.Remove(ctx, who, promptmemory.RemoveArgs{Store: string(e.Type), Match: in.ID})
+	w, err := g.Memory.Remove(ctx, who, memories.RemoveArgs{Store: string(e.Type), Match: in.ID})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
 }
 

@@ -15,9 +15,8 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/service/memorywrite"
 )
 
 // NewMemoryBatch is the request to save many long-term memories.
@@ -73,11 +72,11 @@ func (g *Gateway) memoryBatchRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		batch := make([]longterm.BatchMemory, len(rows))
+		batch := make([]memories.BatchMemory, len(rows))
 		for i, raw := range rows {
 			if batch[i], err = g.batchMemory(row, raw, infer); err != nil {
-				failed := longterm.FailedItem(i, err)
-				batch[i] = longterm.BatchMemory{Refused: &failed}
+				failed := memories.FailedItem(i, err)
+				batch[i] = memories.BatchMemory{Refused: &failed}
 			}
 		}
 		if infer {
@@ -107,22 +106,22 @@ func decodeBatch(raw []byte) (infer bool, rows []json.RawMessage, err error) {
 		return false, nil, fault.New(fault.InvalidArgument, "invalid body: "+err.Error(), batchExample)
 	case len(body.Memories) == 0:
 		return false, nil, fault.New(fault.InvalidArgument, "batch has no memories", batchExample)
-	case len(body.Memories) > longterm.MostBatched:
+	case len(body.Memories) > memories.MostBatched:
 		return false, nil, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("batch has %d memories, at most %d are allowed", len(body.Memories), longterm.MostBatched),
+			fmt.Sprintf("batch has %d memories, at most %d are allowed", len(body.Memories), memories.MostBatched),
 			fmt.Sprintf("send them in requests of up to %d memories, each with its own Idempotency-Key",
-				longterm.MostBatched))
+				memories.MostBatched))
 	}
 	return body.Infer, body.Memories, nil
 }
 
 // inferBatch accepts statements from which memories are inferred.
-func (g *Gateway) inferBatch(ctx context.Context, once string, batch []longterm.BatchMemory) (*bodyOf[MemoryBatch],
+func (g *Gateway) inferBatch(ctx context.Context, once string, batch []memories.BatchMemory) (*bodyOf[MemoryBatch],
 	error) {
 	from := asking(ctx)
 	in := memoryagent.BatchRequest{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: once,
 		Spec: g.Options.TurnSpec()}
-	items := make([]longterm.ItemResult, len(batch))
+	items := make([]memories.ItemResult, len(batch))
 	for i, m := range batch {
 		if m.Refused != nil {
 			items[i] = *m.Refused
@@ -139,10 +138,10 @@ func (g *Gateway) inferBatch(ctx context.Context, once string, batch []longterm.
 		}
 		for _, r := range results {
 			if r.Err != nil {
-				items[r.Index] = longterm.FailedItem(r.Index, r.Err)
+				items[r.Index] = memories.FailedItem(r.Index, r.Err)
 				continue
 			}
-			items[r.Index] = longterm.ItemResult{Index: r.Index, Status: accepted}
+			items[r.Index] = memories.ItemResult{Index: r.Index, Status: accepted}
 			requests[r.Index] = r.Request.Key
 		}
 	}
@@ -157,7 +156,7 @@ func (g *Gateway) inferBatch(ctx context.Context, once string, batch []longterm.
 const accepted = "accepted"
 
 // batchMemory decodes a memory of a batch by the schema of single memories.
-func (g *Gateway) batchMemory(schema *huma.Schema, raw json.RawMessage, infer bool) (out longterm.BatchMemory,
+func (g *Gateway) batchMemory(schema *huma.Schema, raw json.RawMessage, infer bool) (out memories.BatchMemory,
 	err error) {
 	if !utf8.Valid(raw) {
 		return out, fault.New(fault.InvalidArgument, "memory is not valid UTF-8", "encode the request as UTF-8")
@@ -191,24 +190,24 @@ func (g *Gateway) batchMemory(schema *huma.Schema, raw json.RawMessage, infer bo
 		return out, fault.New(fault.InvalidArgument, "memory_type is required in a batch",
 			"use personal, procedural or tool; save memories of prompts with POST /v1/memories")
 	}
-	return longterm.BatchMemory{Type: memory.Type(m.Type), Target: m.Target,
-		NewMemory: longterm.NewMemory{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata,
+	return memories.BatchMemory{Type: memory.Type(m.Type), Target: m.Target,
+		NewMemory: memories.NewMemory{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata,
 			EventTime: m.EventTime, Importance: m.Importance}}, nil
 }
 
 // batched converts the results of a batch.
-func batched(items []longterm.ItemResult) MemoryBatch {
+func batched(items []memories.ItemResult) MemoryBatch {
 	out := MemoryBatch{Results: []BatchedMemory{}}
 	for _, i := range items {
 		r := BatchedMemory{Index: i.Index, ID: i.ID, Status: i.Status, Code: i.Code, Message: i.Message, Hint: i.Hint}
 		switch i.Status {
-		case memorywrite.Added:
+		case memories.Added:
 			out.Added++
-		case longterm.Updated:
+		case memories.Updated:
 			out.Updated++
 		case accepted:
 			out.Accepted++
-		case longterm.Failed:
+		case memories.Failed:
 			out.Failed++
 		default:
 			r.Status = "duplicate"

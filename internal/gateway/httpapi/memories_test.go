@@ -13,8 +13,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/inbox"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -26,9 +25,9 @@ func (b *bundle) waiting(content string) int64 {
 		body: map[string]any{"write_approval": map[string]any{"memory": "all"}}}).into(http.StatusOK, nil)
 	w, err := b.Memory.Save(b.T.Context(),
 		agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content},
-		promptmemory.SaveArgs{Content: content})
+		memories.SaveArgs{Content: content})
 	testkit.Must(b.T, err)
-	if w.Action != memorywrite.Staged {
+	if w.Action != memories.Staged {
 		b.T.Fatalf("written as %+v", w)
 	}
 	return w.Pending
@@ -49,7 +48,7 @@ func TestMemoriesAreKeptOverHTTP(t *testing.T) {
 	add.body = map[string]any{"content": "Lives in Kyoto."}
 	b.do(add).refused(fault.OpReused)
 	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka.", "store": "profile"}).into(http.StatusOK, &again)
-	if again.Action != memorywrite.Unchanged {
+	if again.Action != memories.Unchanged {
 		t.Errorf("what is known was %s", again.Action)
 	}
 	b.post("/v1/memories", map[string]any{"content": "The password is hunter2-Zq81Kd02, AKIAIOSFODNN7EXAMPLE."}).
@@ -186,7 +185,7 @@ func TestADeletedPromptMemoryIsRestoredUnderItsID(t *testing.T) {
 			var back httpapi.MemoryWritten
 			b.do(request{method: http.MethodPost, path: path + "/restore",
 				header: map[string]string{"Idempotency-Key": "again/" + store}}).into(http.StatusOK, &back)
-			if back.Action != memorywrite.Restored || len(back.IDs) != 1 || back.IDs[0] != w.IDs[0] ||
+			if back.Action != memories.Restored || len(back.IDs) != 1 || back.IDs[0] != w.IDs[0] ||
 				string(back.Store) != store {
 				t.Errorf("restored as %+v", back)
 			}

@@ -21,7 +21,6 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/explore"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/health"
 	"cairn/internal/service/inbox"
@@ -29,10 +28,9 @@ import (
 	"cairn/internal/service/intake"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/offload"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
@@ -46,7 +44,7 @@ type Services struct {
 	Log           *slog.Logger
 	Keys          *apikey.Service
 	Sessions      *consolesession.Service // of the web console
-	Explore       *explore.Service
+	Explore       *inspect.Service
 	Health        *health.Service
 	Audit         *audit.Service
 	Runs          *inspect.Runs
@@ -61,8 +59,8 @@ type Services struct {
 	ReviewInbox   *inbox.Service
 	Curator       *curate.Service
 	Finder        search.Finder
-	Memory        *promptmemory.Service
-	LongTerm      *longterm.Service
+	Memory        *memory.PromptService
+	LongTerm      *memory.LongTermService
 	Progressive   *memoryagent.Service
 	Offload       *offload.Service
 	Dumps         *dump.Service

@@ -6,15 +6,14 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 type (
 	// Soul is a version of the user's reply preferences.
 	Soul memory.Soul
 	// SoulWritten is the result of a change of the soul.
-	SoulWritten promptmemory.SoulResult
+	SoulWritten memories.SoulResult
 )
 
 // SoulHistory holds the versions of the soul, the latest first.
@@ -74,7 +73,7 @@ func (g *Gateway) updateSoul(ctx context.Context, in *struct {
 	IdempotencyKey
 	Body SoulChange
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.IdempotencyKey), promptmemory.SoulArgs(in.Body))
+	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.IdempotencyKey), memories.SoulArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }
 
@@ -93,6 +92,6 @@ func (g *Gateway) rollbackSoul(ctx context.Context, in *struct {
 	IdempotencyKey
 	Body SoulRollback
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.IdempotencyKey), memorywrite.RollbackArgs(in.Body))
+	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.IdempotencyKey), memories.RollbackArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }

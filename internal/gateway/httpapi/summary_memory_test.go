@@ -15,9 +15,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/service/memorywrite"
 	"cairn/internal/testkit"
 )
 
@@ -28,7 +27,7 @@ func (b *bundle) remembers(kind, target, content string) string {
 	b.T.Helper()
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content,
 		Subject: agent.MemoryScope{Type: kind, Target: target}}
-	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []longterm.NewMemory{{Content: content}})
+	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []memory.NewMemory{{Content: content}})
 	testkit.Must(b.T, err)
 	return items[0].ID
 }
@@ -365,7 +364,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("%+v", undone)
 	}
 	for _, o := range undone.Operations {
-		if o.Status != longterm.Undone || o.Code != "" {
+		if o.Status != memory.Undone || o.Code != "" {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -382,7 +381,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("sent again: %+v", again)
 	}
 	undo.header = nil
-	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != memorywrite.Unchanged {
+	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != memory.Unchanged {
 		t.Errorf("a second time: %+v", again)
 	}
 	if all := b.events(b.key, audit.MemoryUndo); len(all) != 1 || all[0].Actor.Kind != audit.Key {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
 
@@ -26,7 +26,7 @@ func (b *bundle) rate(key, message, rating string) (out httpapi.FeedbackResult) 
 // judge judges what is due, and returns the only update.
 func (b *bundle) judge() httpapi.PolicyUpdateList {
 	b.T.Helper()
-	_, err := b.Learning.Updates.AcceptDue(b.T.Context(), runspec.Due{Workspace: b.Workspace.ID,
+	_, err := b.Learning.Updates.AcceptDue(b.T.Context(), bank.Due{Workspace: b.Workspace.ID,
 		WorkspaceKey: b.Workspace.Key, Least: 1000})
 	testkit.Must(b.T, err)
 	var list httpapi.PolicyUpdateList

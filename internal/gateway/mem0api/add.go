@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/intake"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -329,10 +329,10 @@ func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	where := in.target()
 	who := c.person()
 	who.Subject = agent.MemoryScope{Type: string(where.Type), Target: where.Target, Categories: in.categories}
-	var wanted []longterm.NewMemory
+	var wanted []memories.NewMemory
 	for i, m := range messages {
 		f := facts{entity: in.entity, Expires: in.Expires, Role: string(m.Role)}
-		wanted = append(wanted, longterm.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata),
+		wanted = append(wanted, memories.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata),
 			EventTime: in.when()})
 	}
 	items, err := c.LongTerm.AddMemories(c.r.Context(), who, wanted)
@@ -340,9 +340,9 @@ func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	for _, i := range items {
 		event := "ADD"
 		switch i.Status {
-		case longterm.Failed:
+		case memories.Failed:
 			continue
-		case longterm.AlreadyExists:
+		case memories.AlreadyExists:
 			event = "NONE"
 		}
 		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event,

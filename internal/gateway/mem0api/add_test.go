@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
@@ -16,7 +16,7 @@ import (
 // addMemory adds a memory without using the routes.
 func addMemory(b *bundle, who agent.Actor, content string) {
 	b.t.Helper()
-	_, err := b.longTerm.AddMemories(b.t.Context(), who, []longterm.NewMemory{{Content: content}})
+	_, err := b.longTerm.AddMemories(b.t.Context(), who, []memory.NewMemory{{Content: content}})
 	testkit.Must(b.t, err)
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // mem0Batch is a change of many memories.
@@ -45,9 +45,9 @@ func (c *call) updateMany() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var changes []longterm.ChangedMemory
+	var changes []memories.ChangedMemory
 	for i, m := range in.Memories {
-		change := longterm.ChangedMemory{Index: i, ID: m.ID, Content: in.entries[i].Content, Metadata: m.Metadata}
+		change := memories.ChangedMemory{Index: i, ID: m.ID, Content: in.entries[i].Content, Metadata: m.Metadata}
 		if delete(change.Metadata, mem0Facts); m.Text != nil {
 			change.Content = *m.Text
 		}
@@ -62,19 +62,19 @@ func (c *call) removeMany() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var deletions []longterm.DeleteRequest
+	var deletions []memories.DeleteRequest
 	for i, m := range in.Memories {
-		deletions = append(deletions, longterm.DeleteRequest{Index: i, ID: m.ID})
+		deletions = append(deletions, memories.DeleteRequest{Index: i, ID: m.ID})
 	}
 	items, err := c.LongTerm.DeleteMemories(c.r.Context(), c.person(), deletions)
 	return mem0Done("deleted", items, err)
 }
 
 // mem0Done returns the number of successful changes in a batch and the errors of the others.
-func mem0Done(what string, items []longterm.ItemResult, err error) (any, error) {
-	done, failed := 0, []longterm.ItemResult{}
+func mem0Done(what string, items []memories.ItemResult, err error) (any, error) {
+	done, failed := 0, []memories.ItemResult{}
 	for _, i := range items {
-		if i.Status == longterm.Failed {
+		if i.Status == memories.Failed {
 			failed = append(failed, i)
 		} else {
 			done++

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // mem0Memory is a memory in the form of mem0.
@@ -83,7 +83,7 @@ func (c *call) update() (any, error) {
 	}
 	text := cmp.Or(in.Text, in.Data, in.Memory, e.Content)
 	if _, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(),
-		[]longterm.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
+		[]memories.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
 		return nil, err
 	}
 	// another memory has the same content, and this one was merged into it
@@ -130,7 +130,7 @@ func (c *call) remove() (any, error) {
 	}
 	e, err := c.entry()
 	if err == nil {
-		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []longterm.DeleteRequest{{ID: e.ID}})
+		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []memories.DeleteRequest{{ID: e.ID}})
 	}
 	return message("Memory deleted successfully!"), err
 }

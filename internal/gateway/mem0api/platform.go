@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // Routes that mem0's platform has in addition to those of its self-hosted server.
@@ -149,7 +149,7 @@ func (c *call) rate() (any, error) {
 			"use POSITIVE, NEGATIVE, VERY_NEGATIVE or null")
 	}
 	_, err = c.LongTerm.UpdateMemories(c.r.Context(), c.person(),
-		[]longterm.ChangedMemory{{ID: e.ID, Content: e.Content, Metadata: f.stamp(nil)}})
+		[]memories.ChangedMemory{{ID: e.ID, Content: e.Content, Metadata: f.stamp(nil)}})
 	return map[string]any{"message": "Feedback saved", "memory_id": e.ID, "feedback": in.Feedback,
 		"feedback_reason": in.Reason}, err
 }

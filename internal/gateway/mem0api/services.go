@@ -13,9 +13,8 @@ import (
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/inspect"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 )
 
@@ -24,8 +23,8 @@ type Services struct {
 	Keys        *apikey.Service
 	Runs        *inspect.Runs
 	Workspaces  *inspect.Workspaces
-	Memory      *promptmemory.Service
-	LongTerm    *longterm.Service
+	Memory      *memory.PromptService
+	LongTerm    *memory.LongTermService
 	Progressive *memoryagent.Service
 	Finder      search.Finder
 	Embedder    Embedder

@@ -26,9 +26,8 @@ import (
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/inspect"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -41,7 +40,7 @@ type bundle struct {
 	*pgtest.Store
 	server   *httptest.Server
 	keys     *apikey.Service
-	longTerm *longterm.Service
+	longTerm *memories.LongTermService
 	key      string
 	agent    func(run.Ref) // replaces the workflow of a session; nil leaves the run accepted
 	actors   []audit.Actor // who started sessions
@@ -57,14 +56,14 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
 	b.keys = &apikey.Service{Ports: apikey.Ports{Store: b.Keys(), Operators: b.OperatorKeys(),
 		Gateways: b.OperatorKeys()}}
-	b.longTerm = &longterm.Service{Ports: longterm.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
+	b.longTerm = &memories.LongTermService{Ports: memories.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
 		Finder: finder}}
 	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Store.Store}},
 		Finder: finder, Embedder: embedder,
 		Workspaces: &inspect.Workspaces{WorkspacePorts: inspect.WorkspacePorts{Store: b.Workspaces(),
 			Check: func(settings.LongTerm) error { return nil }}},
 		LongTerm: b.longTerm,
-		Memory: &promptmemory.Service{Ports: promptmemory.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
+		Memory: &memories.PromptService{PromptPorts: memories.PromptPorts{Store: b.Store.Store, Embedder: embedder, Space: space,
 			Finder: finder}},
 		Progressive: &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store.Store, LongTerm: b.longTerm,
 			Starter:  starter{b},
@@ -134,7 +133,7 @@ func (b *bundle) remembers(user, content string) func(run.Ref) {
 	return func(ref run.Ref) {
 		who := b.User()
 		who.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: user}
-		items, err := b.longTerm.AddMemories(b.t.Context(), who, []longterm.NewMemory{{Content: content}})
+		items, err := b.longTerm.AddMemories(b.t.Context(), who, []memories.NewMemory{{Content: content}})
 		testkit.Must(b.t, err)
 		b.ends(ref, run.Result{Reason: agent.Final, Status: memoryagent.OK},
 			memoryagent.Task{SpecialistReport: memoryagent.SpecialistReport{Added: []string{items[0].ID}}})

@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/scheduled"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -13,7 +13,7 @@ import (
 func (b *Bundle) StageMemory(content string) {
 	b.T.Helper()
 	_, err := b.App.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent,
-		Tainted: true, Op: rand.Text()}, promptmemory.SaveArgs{Content: content})
+		Tainted: true, Op: rand.Text()}, memory.SaveArgs{Content: content})
 	testkit.Must(b.T, err)
 }
 

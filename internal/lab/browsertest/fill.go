@@ -19,8 +19,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -117,13 +116,13 @@ func (f *Fixture) talk() {
 	calls, err := f.Runs.Exchanges(f.T.Context(), runRef(f, first.Run), "")
 	testkit.Must(f.T, err)
 	f.Step = calls[0].Key.Step
-	all, err := f.App.Memory.List(f.T.Context(), f.actor(), promptmemory.ListArgs{})
+	all, err := f.App.Memory.List(f.T.Context(), f.actor(), memory.ListArgs{})
 	testkit.Must(f.T, err)
 	if len(all.Entries) != 1 {
 		f.T.Fatalf("the turn saved %+v", all.Entries)
 	}
 	f.Memory = all.Entries[0].ID
-	_, err = f.App.Memory.Replace(f.T.Context(), f.actor(), promptmemory.ReplaceArgs{Store: "core", Match: f.Memory,
+	_, err = f.App.Memory.Replace(f.T.Context(), f.actor(), memory.ReplaceArgs{Store: "core", Match: f.Memory,
 		Content: "Ada likes green tea, without sugar."})
 	testkit.Must(f.T, err)
 }
@@ -165,14 +164,14 @@ func (f *Fixture) remembers() {
 	f.T.Helper()
 	who := f.actor()
 	who.Subject = agent.MemoryScope{Type: "personal", Target: "Ada"}
-	added, err := f.LongTerm.AddMemories(f.T.Context(), who, []longterm.NewMemory{{Content: "Lives in Bergen."},
+	added, err := f.LongTerm.AddMemories(f.T.Context(), who, []memory.NewMemory{{Content: "Lives in Bergen."},
 		{Content: "Sails on Sundays."}})
 	testkit.Must(f.T, err)
 	f.Personal, f.Removed = added[0].ID, added[1].ID
 	_, err = f.LongTerm.UpdateMemories(f.T.Context(), f.actor(),
-		[]longterm.ChangedMemory{{ID: f.Personal, Content: "Lives in Oslo."}})
+		[]memory.ChangedMemory{{ID: f.Personal, Content: "Lives in Oslo."}})
 	testkit.Must(f.T, err)
-	_, err = f.LongTerm.DeleteMemories(f.T.Context(), f.actor(), []longterm.DeleteRequest{{ID: f.Removed}})
+	_, err = f.LongTerm.DeleteMemories(f.T.Context(), f.actor(), []memory.DeleteRequest{{ID: f.Removed}})
 	testkit.Must(f.T, err)
 }
 

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/approval"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/browsertest"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -52,7 +52,7 @@ func contains(b *browsertest.Browser, heading string, texts ...string) {
 func TestAMemoryWriteIsEditedAndApproved(t *testing.T) {
 	f, b := signedIn(t)
 	w, err := f.App.Memory.Save(t.Context(), agent.Actor{Workspace: f.Workspace.ID, Origin: agent.OriginAgent,
-		Tainted: true, Run: f.Turn, Op: "test/osaka"}, promptmemory.SaveArgs{Content: "Ada lives in Osaka.",
+		Tainted: true, Run: f.Turn, Op: "test/osaka"}, memories.SaveArgs{Content: "Ada lives in Osaka.",
 		Store: "profile"})
 	testkit.Must(t, err)
 	item := fmt.Sprintf("m%d", w.Pending)

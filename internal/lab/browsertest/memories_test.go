@@ -12,7 +12,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/browsertest"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -80,7 +80,7 @@ func TestMemoriesAreLoaded(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = f.LongTerm.AddMemories(t.Context(), agent.Actor{Workspace: other.ID, Origin: agent.OriginUser, Op: "x",
 		Subject: agent.MemoryScope{Type: "personal", Target: "Grace"}},
-		[]longterm.NewMemory{{Content: "Repairs old clocks."}})
+		[]memories.NewMemory{{Content: "Repairs old clocks."}})
 	testkit.Must(t, err)
 	var out bytes.Buffer
 	testkit.Must(t, f.Dumps.Dump(t.Context(), other.ID, &out, dump.Options{}))

@@ -22,11 +22,9 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/feedback"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/runspec"
+	livelearning "cairn/internal/service/learning/live"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -97,13 +95,13 @@ func outcomes(b *apptest.Bundle, made []learning.Decision) {
 func adapts(b *apptest.Bundle) []run.Run {
 	b.T.Helper()
 	started, err := b.Learning.Updates.AcceptDue(b.T.Context(),
-		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config),
-			Least: adaptation.MinDecisions})
+		bank.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config),
+			Least: livelearning.MinDecisions})
 	testkit.Must(b.T, err)
 	return started
 }
 
-func adaptedTo(b *apptest.Bundle, ref run.Ref) (out adaptation.Result) {
+func adaptedTo(b *apptest.Bundle, ref run.Ref) (out livelearning.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the update ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Tx) error {
@@ -119,7 +117,7 @@ func adaptedTo(b *apptest.Bundle, ref run.Ref) (out adaptation.Result) {
 }
 
 // adaptOnce waits for the one update that is due.
-func adaptOnce(b *apptest.Bundle) (adaptation.Result, run.Run) {
+func adaptOnce(b *apptest.Bundle) (livelearning.Result, run.Run) {
 	b.T.Helper()
 	started := adapts(b)
 	if len(started) != 1 {
@@ -186,7 +184,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 			got.Report.MeanKL <= 0 || got.Report.MeanKL > policy.DefaultMaxKL || got.Shadow.Alike < .6 {
 			t.Fatalf("update %d: %+v, %+v, %+v", n, p, got.Report, got.Shadow)
 		}
-		if now := judgedLive(b, got, 1, 0); now.State != adaptation.InForce {
+		if now := judgedLive(b, got, 1, 0); now.State != livelearning.InForce {
 			t.Fatalf("an update that is better: %+v", now)
 		}
 	}
@@ -292,7 +290,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	var drawn []string
-	update := func(b *apptest.Bundle, between func()) adaptation.Result {
+	update := func(b *apptest.Bundle, between func()) livelearning.Result {
 		t.Helper()
 		_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 		testkit.Must(t, err)
@@ -401,7 +399,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 		t.Errorf("another workspace took or rated %d decisions", n)
 	}
 	if _, err := b.Learning.Updates.AcceptDue(t.Context(),
-		runspec.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil ||
+		bank.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil ||
 		count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
 		t.Errorf("an update in a workspace without decisions: %v", err)
 	}
@@ -444,7 +442,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		t.Errorf("%d updates are due", len(again))
 	}
 	b.Start()
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.Frozen || got.Update != 0 {
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != livelearning.Frozen || got.Update != 0 {
 		t.Errorf("an update that was under way: %+v", got)
 	}
 	for _, d := range live(b, "frozen", 4) {
@@ -496,7 +494,7 @@ func state(b *apptest.Bundle) learning.Update {
 }
 
 // arms remembers sessions until both sides of a canary have 20 decisions.
-func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []learning.Decision) {
+func arms(b *apptest.Bundle, of livelearning.Result) (candidate, incumbent []learning.Decision) {
 	b.T.Helper()
 	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
 	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
@@ -523,7 +521,7 @@ func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
 	b.Within(func(ctx context.Context, q store.Tx) error {
 		for i, d := range made {
 			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID},
-				learning.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score,
+				learning.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: bank.FromFeedback, Score: score,
 					Voter: fmt.Sprint("key/", i%5)}); err != nil {
 				return err
 			}
@@ -533,7 +531,7 @@ func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
 }
 
 // judgedLive judges an update on canary by the feedback on both sides.
-func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent float64) learning.Update {
+func judgedLive(b *apptest.Bundle, of livelearning.Result, candidate, incumbent float64) learning.Update {
 	b.T.Helper()
 	theirs, ours := arms(b, of)
 	rated(b, theirs[:19], candidate)
@@ -548,7 +546,7 @@ func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent fl
 }
 
 // onCanary updates a policy from 40 decisions and puts it on canary.
-func onCanary(t *testing.T) (*apptest.Bundle, adaptation.Result) {
+func onCanary(t *testing.T) (*apptest.Bundle, livelearning.Result) {
 	t.Helper()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -570,7 +568,7 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 	b, got := onCanary(t)
 	weights := count(b, "select count(*) from cairn.policies")
 	now := judgedLive(b, got, 0, 1)
-	if now.State != adaptation.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 ||
+	if now.State != livelearning.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 ||
 		now.EndedAt == nil {
 		t.Errorf("%+v", now)
 	}
@@ -600,7 +598,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "30 days") {
+	if adapts(b); state(b).State != livelearning.Dropped || !strings.Contains(state(b).Note, "30 days") {
 		t.Errorf("after 31 days: %+v", state(b))
 	}
 	outcomes(b, live(b, "u", 40))
@@ -611,7 +609,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
 		skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
-	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "newer version") {
+	if adapts(b); state(b).State != livelearning.Dropped || !strings.Contains(state(b).Note, "newer version") {
 		t.Errorf("after an import: %+v", state(b))
 	}
 }
@@ -629,11 +627,11 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 		all.Go(func() {
 			_, err := b.Learning.Updates.AcceptDue(
 				t.Context(),
-				runspec.Due{
+				bank.Due{
 					Workspace:    b.Workspace.ID,
 					WorkspaceKey: b.Workspace.Key,
 					Spec:         app.EvolveSpec(b.Config),
-					Least:        adaptation.MinDecisions,
+					Least:        livelearning.MinDecisions,
 				},
 			)
 			if err != nil {
@@ -644,7 +642,7 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	all.Wait()
 	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	if now := state(b); now.State != adaptation.InForce || head.Head != 2 || head.Version.Policy != got.Policy ||
+	if now := state(b); now.State != livelearning.InForce || head.Head != 2 || head.Version.Policy != got.Policy ||
 		head.Version.Action != bank.ActionAdapt {
 		t.Errorf("%+v, in force %+v", now, head.Version)
 	}

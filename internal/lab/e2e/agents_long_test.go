@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
@@ -192,8 +192,8 @@ func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 	conversation := accepted.Run.Conversation
 	exec(b, `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
 		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, `+
-		`generate_series(1, $1::int) n where m.content = 'first'`, longterm.SessionMessages+199)
-	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", longterm.SessionMessages+200, conversation)
+		`generate_series(1, $1::int) n where m.content = 'first'`, memories.SessionMessages+199)
+	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", memories.SessionMessages+200, conversation)
 	r, err := b.Progressive.SummarizeIdle(t.Context(),
 		memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation,
 			Spec: app.TurnSpec(b.Config)})
@@ -202,7 +202,7 @@ func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if kept := column[int](b, "select to_seq - from_seq + 1 from cairn.memory_histories"); len(kept) != 1 ||
-		kept[0] != longterm.SessionMessages {
+		kept[0] != memories.SessionMessages {
 		t.Errorf("sessions of %v messages", kept)
 	}
 }

@@ -20,9 +20,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -39,8 +38,8 @@ func building() (out []transcript.Message) {
 }
 
 // keeping cuts at each of these messages.
-func keeping() runspec.SpanOptions {
-	k := runspec.DefaultSpanOptions()
+func keeping() bank.SpanOptions {
+	k := bank.DefaultSpanOptions()
 	k.Tokens, k.Overlap, k.K = 170, 0, 10 // all skills of a new bank
 	return k
 }
@@ -218,7 +217,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		Conversation: id})
 	testkit.Must(t, err)
 	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
-	if open := openCases(b); len(open) != 1 || open[0].Source != cases.FromCorrection ||
+	if open := openCases(b); len(open) != 1 || open[0].Source != bank.FromCorrection ||
 		open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
 		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) ||
 		open[0].Conversation != id || open[0].Failures != 1 {

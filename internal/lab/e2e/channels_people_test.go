@@ -20,7 +20,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/chatcommand"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -259,7 +259,7 @@ func TestAnApprovalComesToTheHomeChat(t *testing.T) {
 	testkit.Must(t, err)
 	c.change(ws.ID, map[string]any{"write_approval": map[string]string{"memory": "all"}})
 	w, err := c.App.Memory.Save(t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginAgent, Op: "test/1"},
-		promptmemory.SaveArgs{Store: "profile", Content: "Ada lives in Rome."})
+		memory.SaveArgs{Store: "profile", Content: "Ada lives in Rome."})
 	testkit.Must(t, err)
 	m := c.last("7", 3)
 	want := fmt.Sprintf("approve m%d", w.Pending)

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/evaluation/memskill"
+	evals "cairn/internal/service/evaluation"
 	"cairn/internal/testkit"
 )
 
@@ -21,13 +21,13 @@ import (
 const shipped = "../../app/samples/replies.jsonl"
 
 // recorded runs the evaluation that the shipped recording is about.
-func recorded(t *testing.T, change func(*config.Config), model bool) memskill.Result {
+func recorded(t *testing.T, change func(*config.Config), model bool) evals.Result {
 	t.Helper()
 	b := apptest.Open(t, change)
 	if model {
 		b.Model.On(openaitest.Rule{ReplyFunc: skilled})
 	}
-	r := evaluation(b, sampleTalks(t), memskill.DefaultSplit, memskill.None, memskill.Static)
+	r := evaluation(b, sampleTalks(t), evals.DefaultSplit, evals.None, evals.Static)
 	r.Limit, r.Judge = 1, "scripted"
 	made, err := b.Evaluations.Accept(t.Context(), r)
 	testkit.Must(t, err)
@@ -73,7 +73,7 @@ func TestTheShippedRecordingIsPlayed(t *testing.T) {
 func TestARecordingOfOtherDataIsRefused(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Replay, c.BaseURL = shipped, "http://127.0.0.1:1/v1" })
-	r := evaluation(b, sampleTalks(t), memskill.DefaultSplit, memskill.None)
+	r := evaluation(b, sampleTalks(t), evals.DefaultSplit, evals.None)
 	r.Limit = 2
 	made, err := b.Evaluations.Accept(t.Context(), r)
 	testkit.Must(t, err)

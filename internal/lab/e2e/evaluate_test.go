@@ -22,7 +22,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/evaluation/memskill"
+	evals "cairn/internal/service/evaluation"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -102,7 +102,7 @@ func unreliable(t *testing.T, model *openaitest.Server, fastest time.Duration) s
 }
 
 // evaluated waits for the end of an evaluation.
-func evaluated(b *apptest.Bundle, ref run.Ref, patience time.Duration) (out memskill.Result) {
+func evaluated(b *apptest.Bundle, ref run.Ref, patience time.Duration) (out evals.Result) {
 	b.T.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		p, err := b.Evaluations.Progress(b.T.Context(), ref)
@@ -116,19 +116,19 @@ func evaluated(b *apptest.Bundle, ref run.Ref, patience time.Duration) (out mems
 	}
 }
 
-func evaluation(b *apptest.Bundle, data memskill.Data, split string, rows ...string) memskill.Request {
+func evaluation(b *apptest.Bundle, data evals.Data, split string, rows ...string) evals.Request {
 	b.T.Helper()
-	r := memskill.Request{Workspace: b.Workspace.ID, Data: data, Rows: rows}
+	r := evals.Request{Workspace: b.Workspace.ID, Data: data, Rows: rows}
 	r.Spec.Spec = app.EvolveSpec(b.Config)
 	var err error
-	r.Split, err = memskill.ParseSplit(split, memskill.DefaultSeed, data.Samples)
+	r.Split, err = evals.ParseSplit(split, evals.DefaultSeed, data.Samples)
 	testkit.Must(b.T, err)
 	return r
 }
 
-func sampleTalks(t *testing.T) memskill.Data {
+func sampleTalks(t *testing.T) evals.Data {
 	t.Helper()
-	data, err := memskill.Read(memskill.LoCoMo, string(samples.Talks))
+	data, err := evals.Read(evals.LoCoMo, string(samples.Talks))
 	testkit.Must(t, err)
 	return data
 }
@@ -138,12 +138,12 @@ func TestAnEvaluationMeasuresItsRows(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{ReplyFunc: skilled})
-	r := evaluation(b, sampleTalks(t), "0/1/2", memskill.None, memskill.Static, memskill.All, memskill.Random,
-		memskill.BestFixed)
+	r := evaluation(b, sampleTalks(t), "0/1/2", evals.None, evals.Static, evals.All, evals.Random,
+		evals.BestFixed)
 	r.Data.Samples = r.Data.Samples[:3]
 	r.Limit, r.Judge, r.Sets = 3, "scripted", 2
 	var err error
-	r.Split, err = memskill.ParseSplit("0/1/2", memskill.DefaultSeed, r.Data.Samples)
+	r.Split, err = evals.ParseSplit("0/1/2", evals.DefaultSeed, r.Data.Samples)
 	testkit.Must(t, err)
 	made, err := b.Evaluations.Accept(t.Context(), r)
 	testkit.Must(t, err)
@@ -156,12 +156,12 @@ func TestAnEvaluationMeasuresItsRows(t *testing.T) {
 			row.Usage.Calls < 12 || row.Interval == nil {
 			t.Errorf("%+v", row)
 		}
-		memories := row.Name != memskill.None
+		memories := row.Name != evals.None
 		if (row.Memories > 0) != memories || (row.Build.Calls > 0) != memories ||
 			(row.Evidence != nil && *row.Evidence > 0) != memories {
 			t.Errorf("%s: %d memories by %d calls, evidence %v", row.Name, row.Memories, row.Build.Calls, row.Evidence)
 		}
-		if (row.Versus == nil) != (row.Name == memskill.Static) {
+		if (row.Versus == nil) != (row.Name == evals.Static) {
 			t.Errorf("%s: %+v", row.Name, row.Versus)
 		}
 	}
@@ -197,7 +197,7 @@ func TestAnEvaluationSurvivesAKilledWorker(t *testing.T) {
 	if path == "" {
 		t.Skip("LoCoMo was NOT measured: the public data is missing")
 	}
-	data, err := memskill.Open(memskill.LoCoMo, path)
+	data, err := evals.Open(evals.LoCoMo, path)
 	testkit.Must(t, err)
 	data.Samples = data.Samples[:2]
 	var model *openaitest.Server
@@ -205,10 +205,10 @@ func TestAnEvaluationSurvivesAKilledWorker(t *testing.T) {
 	model = b.Model
 	model.On(openaitest.Rule{ReplyFunc: skilled})
 	endpoint := unreliable(t, model, 100*time.Millisecond)
-	r := evaluation(b, data, "1/0/1", memskill.None, memskill.Static, memskill.All, memskill.Evolved,
-		memskill.EvolvedLearned)
+	r := evaluation(b, data, "1/0/1", evals.None, evals.Static, evals.All, evals.Evolved,
+		evals.EvolvedLearned)
 	r.Limit, r.Judge, r.Parallel = 20, "scripted", 8
-	r.Learning = memskill.Learning{Stages: 2, Iterations: 1, Episodes: 1}
+	r.Learning = evals.Learning{Stages: 2, Iterations: 1, Episodes: 1}
 	r.Keeping.Mode, r.Keeping.Tokens = "fixed-length", 2048
 	made, err := b.Evaluations.Accept(t.Context(), r)
 	testkit.Must(t, err)
@@ -271,7 +271,7 @@ func TestAnEvaluationStopsAtItsLimitOfCost(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Prices = scriptedPrices })
 	b.Model.On(openaitest.Rule{ReplyFunc: skilled})
-	r := evaluation(b, sampleTalks(t), "0/0/1", memskill.None, memskill.Static)
+	r := evaluation(b, sampleTalks(t), "0/0/1", evals.None, evals.Static)
 	r.Parallel, r.MaxCost = 1, 40_000
 	made, err := b.Evaluations.Accept(t.Context(), r)
 	testkit.Must(t, err)
@@ -312,7 +312,7 @@ func TestAnEvaluationMeasuresABankOfTheWorkspace(t *testing.T) {
 	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, "default")
 	testkit.Must(t, err)
 	row := fmt.Sprintf("bank default@%d", head.Head)
-	r := evaluation(b, sampleTalks(t), "0/0/1", memskill.Static, row)
+	r := evaluation(b, sampleTalks(t), "0/0/1", evals.Static, row)
 	r.Data.Samples, r.Split.Test, r.Limit = r.Data.Samples[:1], []string{"sample-1"}, 2
 	r.Keeping.K = head.Bank.Len() // an untrained policy might not choose the skill that inserts
 	made, err := b.Evaluations.Accept(t.Context(), r)

@@ -19,24 +19,21 @@ import (
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/evolution"
-	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/trial"
+	trainer "cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
-func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out learning.Round, r run.Run) {
+func evolveOnce(b *apptest.Bundle, change ...func(*trainer.EvolutionSpec)) (out learning.Round, r run.Run) {
 	b.T.Helper()
-	spec := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
-	spec.Keeping = runspec.DefaultSpanOptions()
+	spec := trainer.EvolutionSpec{Spec: app.EvolveSpec(b.Config)}
+	spec.Keeping = bank.DefaultSpanOptions()
 	spec.Keeping.Tokens, spec.Keeping.Overlap, spec.Keeping.K = 24, 0, 30 // all skills
 	for _, f := range change {
 		f(&spec)
 	}
 	r, err := b.Learning.Rounds.Accept(b.T.Context(),
-		evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+		trainer.EvolutionRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolutionSpec: spec})
 	testkit.Must(b.T, err)
 	testkit.Eventually(b.T, "the round ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Tx) error {
@@ -62,7 +59,7 @@ func failing(b *apptest.Bundle, n ...int) {
 	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(b.T, err)
 	_, err = b.Learning.Cases.RecordFailure(b.T.Context(), b.Workspace.ID,
-		cases.FailedQuestion{Op: "1", Source: cases.FromFeedback, Question: "Which tree did Vera plant?",
+		bank.FailedQuestion{Op: "1", Source: bank.FromFeedback, Question: "Which tree did Vera plant?",
 			Gold: []string{"lemon tree"}})
 	testkit.Must(b.T, err)
 }
@@ -149,7 +146,7 @@ func TestSevenConversationsAreNotEnoughEvidence(t *testing.T) {
 	designs(b, true)
 	failing(b, 3*designer.MinTraces-3)
 	got, _ := evolveOnce(b)
-	if got.Outcome != trial.NotEnough || got.Comparison == nil || got.Comparison.Traces != 7 ||
+	if got.Outcome != trainer.NotEnough || got.Comparison == nil || got.Comparison.Traces != 7 ||
 		got.Comparison.Lower <= 0 || got.Comparison.Promote || !strings.Contains(got.Note, "at least 8") {
 		t.Errorf("%+v %+v", got, got.Comparison)
 	}
@@ -233,7 +230,7 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	got, _ := evolveOnce(b)
-	if got.Outcome != evolution.NoCases || len(b.Model.Requests()) != 0 {
+	if got.Outcome != trainer.NoCases || len(b.Model.Requests()) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -248,11 +245,11 @@ func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	failing(b)
 	setLearning(b, `{"frozen":true}`)
 	started, err := b.Learning.Rounds.AcceptDue(t.Context(),
-		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
+		bank.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
 	if err != nil || len(started) != 0 {
 		t.Errorf("%d rounds are due, %v", len(started), err)
 	}
-	if got, _ := evolveOnce(b, func(s *evolution.Spec) { s.Due = true }); got.Outcome != learning.Rejected ||
+	if got, _ := evolveOnce(b, func(s *trainer.EvolutionSpec) { s.Due = true }); got.Outcome != learning.Rejected ||
 		got.Comparison == nil || !got.Comparison.Promote {
 		t.Errorf("a round that was under way: %+v", got)
 	}
@@ -266,7 +263,7 @@ func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 func TestAnAutomaticRoundWaitsWhereFewVote(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	due := func(s *evolution.Spec) { s.Due = true }
+	due := func(s *trainer.EvolutionSpec) { s.Due = true }
 	for _, c := range []struct {
 		voters  int
 		approve bool
@@ -288,7 +285,7 @@ func TestAnAutomaticRoundWaitsWhereFewVote(t *testing.T) {
 			}
 			continue
 		}
-		if got.Outcome != evolution.Waiting || !strings.Contains(got.Note, "4 of 5 voters") {
+		if got.Outcome != trainer.Waiting || !strings.Contains(got.Note, "4 of 5 voters") {
 			t.Fatalf("four voters: %+v", got)
 		}
 		items, err := b.ReviewInbox.List(t.Context(), agent.Actor{Workspace: b.Workspace.ID}, 10)

@@ -12,9 +12,9 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
+	livelearning "cairn/internal/service/learning/live"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -66,8 +66,8 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	}
 	dates := brought(b, "capture_dates", "Adds dates.")
 	biased := 0
-	for n, d := range live(b, "t", 2*adaptation.MinDecisions+4) {
-		bias, logProb := biasOf(d, n/adaptation.MinDecisions, dates)
+	for n, d := range live(b, "t", 2*livelearning.MinDecisions+4) {
+		bias, logProb := biasOf(d, n/livelearning.MinDecisions, dates)
 		if d.Choice.Greedy || math.Abs(d.Choice.Bias-bias) > 1e-12 || math.Abs(d.Choice.LogProb-logProb) > 1e-12 {
 			t.Errorf("choice %d: bias %v, log π %v, want %v and %v", n, d.Choice.Bias, d.Choice.LogProb, bias, logProb)
 		}
@@ -104,7 +104,7 @@ select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1
 			`to_seq, bank_id, $1::int, choice, true, now() - interval '2 days' from cairn.decisions, `+
 			`generate_series(1, $2::int) i where id = (select min(id) from cairn.decisions)`, version, n)
 	}
-	window := policy.DefaultExploration().Window * adaptation.MinDecisions
+	window := policy.DefaultExploration().Window * livelearning.MinDecisions
 	drawn(2, window)
 	if d := live(b, "known", 1)[0]; !gotBias(d, 0, places) {
 		t.Errorf("after the window of the first: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
@@ -202,7 +202,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	}
 	outcomes(b, made)
 	got, _ := adaptOnce(b)
-	if got.Outcome != adaptation.ShadowOnly || got.Decisions != len(made) || got.Shadow.OffPolicy.Effective < 30 {
+	if got.Outcome != livelearning.ShadowOnly || got.Decisions != len(made) || got.Shadow.OffPolicy.Effective < 30 {
 		t.Errorf("%+v", got)
 	}
 }

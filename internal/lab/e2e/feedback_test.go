@@ -8,7 +8,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/learning"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -43,7 +43,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	})
 	ask()
 	ask()
-	if got := openCases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != cases.FromRetrieval ||
+	if got := openCases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != bank.FromRetrieval ||
 		got[0].Question != "Which boat did Otto buy?" {
 		t.Errorf("%+v", got)
 	}

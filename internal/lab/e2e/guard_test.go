@@ -16,7 +16,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/library"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -170,7 +170,7 @@ func TestWhatStaysOnTheMachineIsApprovedByName(t *testing.T) {
 			testkit.Must(t, err)
 			decides(fmt.Sprintf("s%d", imports("## Steps\n\n1. Run `"+command+"`.\n").Head.ID))
 			out, err := b.Memory.Save(ctx, actor(agent.OriginAgent),
-				promptmemory.SaveArgs{Content: "Each session starts with `" + command + "`"})
+				memory.SaveArgs{Content: "Each session starts with `" + command + "`"})
 			testkit.Must(t, err)
 			decides(fmt.Sprintf("m%d", out.Pending))
 		})

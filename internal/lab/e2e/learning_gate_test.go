@@ -22,11 +22,7 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/evolution"
-	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/training"
-	"cairn/internal/service/learning/trial"
+	trainer "cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -37,10 +33,10 @@ func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Serv
 	t.Helper()
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
-	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
+	spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 10
 	r, err := service.Trainings.Accept(t.Context(),
-		training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+		trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(t, err)
 	_, _, err = service.Trainings.Open(t.Context(), r.Ref)
 	testkit.Must(t, err)
@@ -76,7 +72,7 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 		out, err := service.Trainings.Close(t.Context(), ref, "", "")
 		testkit.Must(t, err)
 		if out.Outcome != run.Completed || out.Version != 0 || out.Gate == nil || out.Gate.Promote ||
-			out.Gate.Mean != 0 || out.Gate.Traces != 1 || out.Verdict != trial.NotEnough {
+			out.Gate.Mean != 0 || out.Gate.Traces != 1 || out.Verdict != trainer.NotEnough {
 			t.Errorf("%+v", out)
 		}
 	}
@@ -121,7 +117,7 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	designs(other, true)
 	failing(other, 4)
 	got, _ := evolveOnce(other)
-	if got.Outcome != trial.NotEnough || got.Outcomes != (domainlearning.EpisodeOutcomes{Of: 12, Masked: 8}) ||
+	if got.Outcome != trainer.NotEnough || got.Outcomes != (domainlearning.EpisodeOutcomes{Of: 12, Masked: 8}) ||
 		!strings.Contains(got.Note, "masked") {
 		t.Errorf("%s %+v: %s", got.Outcome, got.Outcomes, got.Note)
 	}
@@ -181,7 +177,7 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(1))
 	testkit.Must(t, err)
 	_, err = b.Learning.Trainings.Accept(t.Context(),
-		training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
+		trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
 	if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument ||
 		!strings.Contains(f.Hint, "two conversations") {
 		t.Errorf("%v", err)
@@ -202,7 +198,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	}
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(t, err)
-	played, ref := firstEpisode(b, func(s *training.Spec) {
+	played, ref := firstEpisode(b, func(s *trainer.Spec) {
 		s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5
 	})
 	if n := len(played.Episode.Decisions); n != 4 {
@@ -220,11 +216,11 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	if s := weights.Shape(); s.Fuse != policy.SimWeighted || s.Temperature != .5 {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
-	ask := func(change func(*training.Spec)) error {
-		spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
+	ask := func(change func(*trainer.Spec)) error {
+		spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
 		change(&spec)
 		r, err := b.Learning.Trainings.Accept(t.Context(),
-			training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+			trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 		if err == nil && count(b, fmt.Sprintf(
 			"select count(*) from cairn.runs where id = '%s' and spec->'keeping'->>'spans' = 'full-session'",
 			r.Ref.Run)) != 1 {
@@ -232,10 +228,10 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		}
 		return err
 	}
-	testkit.Must(t, ask(func(s *training.Spec) { s.Recipe = memoryskill.PaperRecipe }))
-	for name, bad := range map[string]func(*training.Spec){"spans": func(s *training.Spec) {
+	testkit.Must(t, ask(func(s *trainer.Spec) { s.Recipe = memoryskill.PaperRecipe }))
+	for name, bad := range map[string]func(*trainer.Spec){"spans": func(s *trainer.Spec) {
 		s.Keeping.Mode = "sentence"
-	}, "fuse": func(s *training.Spec) { s.Fuse = "median" }} {
+	}, "fuse": func(s *trainer.Spec) { s.Fuse = "median" }} {
 		if f := fault.From(ask(bad)); f == nil || f.Code != fault.InvalidArgument || f.Hint == "" {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -251,7 +247,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	withSkills(b)
 	fail := func(op, question string) domainlearning.Case {
 		c, err := b.Learning.Cases.RecordFailure(t.Context(), b.Workspace.ID,
-			cases.FailedQuestion{Op: op, Source: cases.FromFeedback, Question: question})
+			bank.FailedQuestion{Op: op, Source: bank.FromFeedback, Question: question})
 		testkit.Must(t, err)
 		return c
 	}
@@ -267,12 +263,12 @@ func TestALiveCaseExpires(t *testing.T) {
 		t.Fatalf("%d open cases", n)
 	}
 	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'",
-		(cases.Window - 1e12).Seconds())
+		(bank.Window - 1e12).Seconds())
 	if n := open(); n != 2 {
 		t.Errorf("within the window: %d open cases", n)
 	}
 	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'",
-		(cases.Window + 1e12).Seconds())
+		(bank.Window + 1e12).Seconds())
 	if n := open(); n != 1 {
 		t.Errorf("after the window: %d open cases", n)
 	}
@@ -283,11 +279,11 @@ func TestALiveCaseExpires(t *testing.T) {
 		t.Errorf("failing again: %+v", c)
 	}
 	_, err := b.Learning.Cases.RecordSuccess(t.Context(), b.Workspace.ID,
-		cases.PositiveFeedback{Op: "5", Question: "Who is Otto?"})
+		bank.PositiveFeedback{Op: "5", Question: "Who is Otto?"})
 	testkit.Must(t, err)
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
 	started, err := b.Learning.Rounds.AcceptDue(t.Context(),
-		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
+		bank.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
 		t.Errorf("%d rounds are started for what has expired, %v", len(started), err)
 	}
@@ -308,7 +304,7 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	}
 	_, err := b.Learning.Builds.Accept(t.Context(),
 		build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said,
-			Spec: app.EvolveSpec(b.Config), Keeping: runspec.SpanOptions{
+			Spec: app.EvolveSpec(b.Config), Keeping: bank.SpanOptions{
 				Spanning: executor.Spanning{Mode: "sentence"}}})
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a mode that there is not: %v", err)
@@ -327,15 +323,15 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	_, err = b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
-		round := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
+		round := trainer.EvolutionSpec{Spec: app.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
 		evolving, err := b.Learning.Rounds.Accept(t.Context(),
-			evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, Spec: round})
+			trainer.EvolutionRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolutionSpec: round})
 		testkit.Must(t, err)
-		trained := training.Spec{Spec: app.EvolveSpec(b.Config)}
+		trained := trainer.Spec{Spec: app.EvolveSpec(b.Config)}
 		trained.Keeping.Mode = mode
 		trains, err := b.Learning.Trainings.Accept(t.Context(),
-			training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: trained})
+			trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: trained})
 		testkit.Must(t, err)
 		for _, r := range []run.Run{evolving, trains} {
 			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1",

@@ -21,22 +21,21 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/probe"
-	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/trial"
+	livelearning "cairn/internal/service/learning/live"
+	trainer "cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // probed waits for the end of all probes.
-func probed(b *apptest.Bundle, runs int) (out []probe.Result) {
+func probed(b *apptest.Bundle, runs int) (out []livelearning.ProbeResult) {
 	b.T.Helper()
 	testkit.Eventually(b.T, fmt.Sprintf("memory has asked itself %d times", runs), func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'probe' and status = 'ended'") == runs
 	})
 	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' "+
 		"order by created_at") {
-		var one probe.Result
+		var one livelearning.ProbeResult
 		testkit.Must(b.T, json.Unmarshal([]byte(raw), &one))
 		out = append(out, one)
 	}
@@ -142,12 +141,12 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 		t.Fatalf("%d decisions may be learnt from, outcomes %q", n, told)
 	}
 	started, err := b.Learning.Updates.AcceptDue(t.Context(),
-		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
+		bank.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
 	testkit.Must(t, err)
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
 	}
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != trial.NotEnough || got.Decisions != len(told) ||
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != trainer.NotEnough || got.Decisions != len(told) ||
 		got.Report == nil || got.Report.Credited != len(told) {
 		t.Errorf("%+v", got)
 	}
@@ -341,7 +340,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	for n := range 2 {
 		dies.survive(t, fmt.Sprint("ask ", n), func() error { return service.Probes.Ask(t.Context(), ref, n) })
 	}
-	var got probe.Result
+	var got livelearning.ProbeResult
 	dies.survive(t, "close", func() (err error) {
 		got, err = service.Probes.Close(t.Context(), ref, "", "")
 		return err
@@ -403,7 +402,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 			t.Errorf("another workspace has spent %d, %v", n, err)
 		}
 		if ended, err := q.Probes().EndProbe(t.Context(),
-			domainlearning.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
+			domainlearning.Probe{Run: ref.Run, State: livelearning.StateError}); err != nil || ended {
 			t.Errorf("another workspace ended one: %v, %v", ended, err)
 		}
 		return nil

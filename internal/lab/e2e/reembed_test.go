@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/service/vectorspace"
 	"cairn/internal/store"
@@ -132,7 +132,7 @@ func TestAReembeddingSurvivesCrashes(t *testing.T) {
 		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), barrier, 1))
 		if i == 1 {
 			_, err = b.Memory.Save(t.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser,
-				Op: "op-late"}, promptmemory.SaveArgs{Content: "The late crate stands outside."})
+				Op: "op-late"}, memory.SaveArgs{Content: "The late crate stands outside."})
 			testkit.Must(t, err)
 		}
 		if _, err := b.Reembed.Start(t.Context(), b.Workspace, vectorspace.Options{}); err != nil {

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
@@ -25,7 +25,7 @@ func refining(t *testing.T) *apptest.Bundle {
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill",
 		Subject: agent.MemoryScope{Type: "procedural", Target: "deploy"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a,
-		[]longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."},
+		[]memory.NewMemory{{Content: "Run a smoke test before traffic moves to the host."},
 			{Content: "Tell the host's owner before traffic moves."}})
 	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "rerank", Barrier: "rerank",

@@ -14,7 +14,7 @@ import (
 	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/evaluation/locomo"
+	evals "cairn/internal/service/evaluation"
 	"cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -71,7 +71,7 @@ func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(
 		if path == "" {
 			t.Skip("public data is absent, set CAIRN_DATA")
 		}
-		talks, err := locomo.Open(path)
+		talks, err := evals.OpenLocomo(path)
 		testkit.Must(t, err)
 		replay(t, firstDates(talks[0].Conversation.Messages, 6))
 	})

@@ -12,7 +12,7 @@ import (
 	domainreflection "cairn/internal/domain/reflection"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/testkit"
 )
@@ -160,7 +160,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	asker := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent}
 	for _, query := range []string{"boathouse key", "where is the key of the boathouse", "what hangs behind the clock",
 		"the boathouse key behind the clock", "boathouse"} {
-		found, err := b.Memory.Search(t.Context(), asker, promptmemory.SearchArgs{Query: query})
+		found, err := b.Memory.Search(t.Context(), asker, memory.SearchArgs{Query: query})
 		testkit.Must(t, err)
 		if len(found.Results) == 0 {
 			t.Errorf("%q finds nothing", query)
@@ -169,7 +169,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	nightly := asker
 	nightly.Origin = agent.OriginReflection
 	before := count(b, "select sum(recalls) from cairn.note_recalls")
-	_, err := b.Memory.Search(t.Context(), nightly, promptmemory.SearchArgs{Query: "boathouse key"})
+	_, err := b.Memory.Search(t.Context(), nightly, memory.SearchArgs{Query: "boathouse key"})
 	testkit.Must(t, err)
 	if n := count(b, "select sum(recalls) from cairn.note_recalls"); n != before || n < 5 {
 		t.Errorf("%d recalls, and %d after a review looked", before, n)

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -77,7 +77,7 @@ func tellFacts(b *apptest.Bundle, facts, early int, acknowledges func(reply, ans
 	for n := range facts {
 		_, question, answer := place(n)
 		out, err := b.Memory.Search(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser},
-			promptmemory.SearchArgs{Query: question})
+			memory.SearchArgs{Query: question})
 		testkit.Must(b.T, err)
 		found := false
 		for _, r := range out.Results {

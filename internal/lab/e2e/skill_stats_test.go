@@ -14,7 +14,7 @@ import (
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/training"
+	trainer "cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -208,7 +208,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 		t.Errorf("%d cases, %v", len(open), err)
 	}
 	if _, err := b.Learning.Trainings.Accept(t.Context(),
-		training.Request{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
+		trainer.Request{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a training on another's traces: %v", err)
 	}
 }

@@ -23,9 +23,7 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/episode"
-	"cairn/internal/service/learning/training"
+	trainer "cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -159,15 +157,15 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
 	traces := lessons(4)
 	for i := range traces { // without feedback these stay hard cases
 		traces[i].Questions = append(traces[i].Questions,
-			cases.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
+			bank.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
 	}
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(t, err)
-	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
+	spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
 		r, err := service.Trainings.Accept(t.Context(),
-			training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+			trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 		ref = r.Ref
 		return err
 	})
@@ -237,16 +235,16 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 }
 
 // firstEpisode opens a training and plays its first episode.
-func firstEpisode(b *apptest.Bundle, change ...func(*training.Spec)) (out episode.Result, ref run.Ref) {
+func firstEpisode(b *apptest.Bundle, change ...func(*trainer.Spec)) (out bank.Result, ref run.Ref) {
 	b.T.Helper()
 	service, _ := shaken(b)
-	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
+	spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
 	spec.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&spec)
 	}
 	r, err := service.Trainings.Accept(b.T.Context(),
-		training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+		trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(b.T, err)
 	_, _, err = service.Trainings.Open(b.T.Context(), r.Ref)
 	testkit.Must(b.T, err)
@@ -387,7 +385,7 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	b := apptest.OpenIdle(t, offlineRules)
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
-	played, ref := firstEpisode(b, func(s *training.Spec) { s.Recipe = memoryskill.PaperRecipe })
+	played, ref := firstEpisode(b, func(s *trainer.Spec) { s.Recipe = memoryskill.PaperRecipe })
 	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte

@@ -16,26 +16,24 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/training"
-	"cairn/internal/service/learning/trial"
+	trainer "cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // lessons returns traces of small talk with one fact each.
-func lessons(n int) (out []cases.ImportedTrace) {
+func lessons(n int) (out []bank.ImportedTrace) {
 	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow", "maple", "quince", "medlar"}
 	for i := range n {
 		plant := plants[i%len(plants)]
-		t := cases.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
+		t := bank.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
 		for d, line := range []string{"Hello! How are you today?",
 			fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i), "Thanks, that is nice!",
 			fmt.Sprintf("My sister prefers %s jam.", plant)} {
 			t.Messages = append(t.Messages, transcript.Message{Role: transcript.User, Name: "Vera", Content: line,
 				Time: time.Date(2024, 3, 1+d, 9, 0, 0, 0, time.UTC)})
 		}
-		t.Questions = []cases.ImportedQuestion{
+		t.Questions = []bank.ImportedQuestion{
 			{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i),
 				Answers: []string{plant + " tree"}, Evidence: []int{1}},
 			{Question: "Who prefers " + plant + " jam?", Answers: []string{"sister"}, Evidence: []int{3}}}
@@ -47,12 +45,12 @@ func lessons(n int) (out []cases.ImportedTrace) {
 func offlineRules(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }
 
 // train starts a short training.
-func train(b *apptest.Bundle, change ...func(*training.Request)) run.Run {
+func train(b *apptest.Bundle, change ...func(*trainer.Request)) run.Run {
 	b.T.Helper()
 	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(b.T, err)
-	r := training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
-		Spec: training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3,
+	r := trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+		Spec: trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3,
 			Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
@@ -104,9 +102,9 @@ func skillStats(b *apptest.Bundle) []string {
 func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
 	t.Helper()
 	alone := apptest.Open(t, offlineRules)
-	r := train(alone, func(r *training.Request) { r.Parallel = 1 })
+	r := train(alone, func(r *trainer.Request) { r.Parallel = 1 })
 	want := trainedTo(alone, r.Ref)
-	if want.Outcome != run.Completed || want.Version != 0 || want.Verdict != trial.NotEnough || want.Iterations != 4 ||
+	if want.Outcome != run.Completed || want.Version != 0 || want.Verdict != trainer.NotEnough || want.Iterations != 4 ||
 		want.Stages != 2 ||
 		len(want.Rewards) != 4 {
 		t.Fatalf("%+v", want)
@@ -162,7 +160,7 @@ func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
 func trainedManyAtOnce(t *testing.T, want learning.TrainingResult, known []string) {
 	t.Helper()
 	many := apptest.Open(t, offlineRules)
-	if got := trainedTo(many, train(many, func(r *training.Request) { r.Parallel = 16 }).
+	if got := trainedTo(many, train(many, func(r *trainer.Request) { r.Parallel = 16 }).
 		Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
 	}

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -134,7 +134,7 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 		t.Errorf("what the prompt holds is told as news: %s", got)
 	}
 	_, err := b.LongTerm.AddTargets(t.Context(), by(b, agent.OriginUser),
-		[]longterm.NewTarget{{Type: memory.Personal, Target: "Ada"}})
+		[]memories.NewTarget{{Type: memory.Personal, Target: "Ada"}})
 	testkit.Must(t, err)
 	b.Say("c", 2, "Hello again")
 	last := asked(b, "turn")

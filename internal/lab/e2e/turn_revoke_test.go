@@ -11,7 +11,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/library"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -38,16 +38,16 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 		revoked bool
 	}{
 		"core entry removed": {func(ctx context.Context, b *apptest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.Remove(ctx, by(b, o), promptmemory.RemoveArgs{Store: "core", Match: "quartz"})
+			_, err := b.Memory.Remove(ctx, by(b, o), memory.RemoveArgs{Store: "core", Match: "quartz"})
 			return err
 		}, "quartz", agent.OriginUser, true},
 		"profile entry corrected": {func(ctx context.Context, b *apptest.Bundle, o agent.Origin) error {
 			_, err := b.Memory.Replace(ctx, by(b, o),
-				promptmemory.ReplaceArgs{Store: "profile", Match: "Osaka", Content: "Lives in Kyoto."})
+				memory.ReplaceArgs{Store: "profile", Match: "Osaka", Content: "Lives in Kyoto."})
 			return err
 		}, "Osaka", agent.OriginUser, true},
 		"soul replaced": {func(ctx context.Context, b *apptest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.SoulUpdate(ctx, by(b, o), promptmemory.SoulArgs{Content: "Be kind."})
+			_, err := b.Memory.SoulUpdate(ctx, by(b, o), memory.SoulArgs{Content: "Be kind."})
 			return err
 		}, "pirate", agent.OriginUser, true},
 		"skill archived": {func(ctx context.Context, b *apptest.Bundle, _ agent.Origin) error {
@@ -66,15 +66,15 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			return err
 		}, "deploy-web", agent.OriginAgent, true},
 		"core entry removed by the agent": {func(ctx context.Context, b *apptest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.Remove(ctx, by(b, o), promptmemory.RemoveArgs{Store: "core", Match: "quartz"})
+			_, err := b.Memory.Remove(ctx, by(b, o), memory.RemoveArgs{Store: "core", Match: "quartz"})
 			return err
 		}, "quartz", agent.OriginAgent, false},
 		"entry added": {func(ctx context.Context, b *apptest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.Save(ctx, by(b, o), promptmemory.SaveArgs{Content: "Has a dog."})
+			_, err := b.Memory.Save(ctx, by(b, o), memory.SaveArgs{Content: "Has a dog."})
 			return err
 		}, "quartz", agent.OriginUser, false},
 		"soul appended to": {func(ctx context.Context, b *apptest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.SoulUpdate(ctx, by(b, o), promptmemory.SoulArgs{Content: "Be kind.", Mode: "append"})
+			_, err := b.Memory.SoulUpdate(ctx, by(b, o), memory.SoulArgs{Content: "Be kind.", Mode: "append"})
 			return err
 		}, "pirate", agent.OriginUser, false},
 	} {
@@ -82,13 +82,13 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			b := cairn.Part(t)
 			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 			person := agent.OriginUser
-			for _, m := range []promptmemory.SaveArgs{{Content: "The staging host is quartz.", Store: "core"},
+			for _, m := range []memory.SaveArgs{{Content: "The staging host is quartz.", Store: "core"},
 				{Content: "Lives in Osaka.", Store: "profile"}} {
 				_, err := b.Memory.Save(t.Context(), by(b, person), m)
 				testkit.Must(t, err)
 			}
 			_, err := b.Memory.SoulUpdate(t.Context(), by(b, person),
-				promptmemory.SoulArgs{Content: "Speak like a pirate."})
+				memory.SoulArgs{Content: "Speak like a pirate."})
 			testkit.Must(t, err)
 			_, err = b.Library.Save(t.Context(), by(b, person),
 				library.SaveArgs{Name: "deploy-web", Description: "Publish the site", Content: procedure})

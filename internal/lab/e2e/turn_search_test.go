@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1",
 		Subject: agent.MemoryScope{Type: string(memory.Personal), Target: "alice"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a,
-		[]longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
+		[]memories.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
 	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse",
 		Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})

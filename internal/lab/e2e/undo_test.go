@@ -18,8 +18,7 @@ import (
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -53,12 +52,12 @@ func keepSome(t *testing.T, days int) *undoing {
 		"workspace_id, run_id, task_key, 'scripts', 'left.py', 'xylophone' from cairn.distill_tasks where skill_id "+
 		"is not null")
 	exec(b, "update cairn.distill_tasks set draft = jsonb_build_object('body', 'xylophone') where skill_id is not null")
-	saved, err := b.Memory.Save(t.Context(), k.user(), promptmemory.SaveArgs{Content: "Ada plays the zither."})
+	saved, err := b.Memory.Save(t.Context(), k.user(), memories.SaveArgs{Content: "Ada plays the zither."})
 	testkit.Must(t, err)
 	k.core = saved.IDs[0]
 	about := k.user()
 	about.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: "ada"}
-	added, err := b.LongTerm.AddMemories(t.Context(), about, []longterm.NewMemory{{Content: "Ada tunes a theremin."}})
+	added, err := b.LongTerm.AddMemories(t.Context(), about, []memories.NewMemory{{Content: "Ada tunes a theremin."}})
 	testkit.Must(t, err)
 	k.personal = added[0].ID
 	b.Say("c", 1, "Hello.") // freezes a prompt that contains both
@@ -74,9 +73,9 @@ func (k *undoing) deleteAll() (out library.DeleteResult) {
 	k.b.T.Helper()
 	out, err := k.b.Library.Delete(k.b.T.Context(), k.user(), library.DeleteArgs{Name: k.skill})
 	testkit.Must(k.b.T, err)
-	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), promptmemory.RemoveArgs{Match: k.core})
+	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), memories.RemoveArgs{Match: k.core})
 	testkit.Must(k.b.T, err)
-	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []longterm.DeleteRequest{{ID: k.personal}})
+	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []memories.DeleteRequest{{ID: k.personal}})
 	testkit.Must(k.b.T, err)
 	return out
 }
@@ -153,7 +152,7 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 	if fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "does not keep deleted skills") {
 		t.Errorf("taking the skill back: %v", err)
 	}
-	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})
+	_, err = b.LongTerm.Restore(t.Context(), k.user(), memories.RestoreArgs{ID: k.personal})
 	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("taking the memory back: %v", err)
 	}
@@ -182,11 +181,11 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 	testkit.Must(t, b.Relay.Tidy(t.Context()))
 	_, err := b.Library.RestoreNamed(t.Context(), b.Workspace.ID, k.skill)
 	testkit.Must(t, err)
-	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})
+	_, err = b.LongTerm.Restore(t.Context(), k.user(), memories.RestoreArgs{ID: k.personal})
 	testkit.Must(t, err)
 	_, err = b.Library.Delete(t.Context(), k.user(), library.DeleteArgs{Name: k.skill})
 	testkit.Must(t, err)
-	_, err = b.LongTerm.DeleteMemories(t.Context(), k.user(), []longterm.DeleteRequest{{ID: k.personal}})
+	_, err = b.LongTerm.DeleteMemories(t.Context(), k.user(), []memories.DeleteRequest{{ID: k.personal}})
 	testkit.Must(t, err)
 
 	age(4)
@@ -194,7 +193,7 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 	if fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "within the last 3 days") {
 		t.Errorf("taking the skill back too late: %v", err)
 	}
-	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})
+	_, err = b.LongTerm.Restore(t.Context(), k.user(), memories.RestoreArgs{ID: k.personal})
 	if f := fault.From(err); f == nil || f.Code != fault.NotFound || !strings.Contains(f.Hint, "undo_days") {
 		t.Errorf("taking the memory back too late: %v", err)
 	}

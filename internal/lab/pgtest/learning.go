@@ -14,10 +14,9 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/ledger"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -37,7 +36,7 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := l.DB.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	memories := &longterm.Service{Ports: longterm.Ports{Store: l.DB.Store, Embedder: embedder, Space: space,
+	memories := &memory.LongTermService{Ports: memory.Ports{Store: l.DB.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: l.DB.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	ports := learning.Ports{Store: l.DB.Store, Memories: memories, Asker: l.Script, Embedder: embedder,
 		Controller: policy.PPOLearner{}, Space: space}
@@ -50,7 +49,7 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 }
 
 // Spec returns the specification with which runs are accepted.
-func (l *Learning) Spec() runspec.Spec { return runspec.Spec{Model: runspec.Model{Name: "scripted"}} }
+func (l *Learning) Spec() bank.Spec { return bank.Spec{Model: bank.Model{Name: "scripted"}} }
 
 // Script is a model whose answers depend on the stage of a question. Each step of a run is asked
 // once; if it is asked again, it gets the same answer, as in the ledger.
@@ -132,15 +131,15 @@ func Said(texts ...string) (out []transcript.Message) {
 }
 
 // Lessons returns conversations of small talk with two facts each, and questions about them.
-func Lessons(n int) (out []cases.ImportedTrace) {
+func Lessons(n int) (out []bank.ImportedTrace) {
 	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow"}
 	for i := range n {
 		plant := plants[i%len(plants)]
-		out = append(out, cases.ImportedTrace{ID: fmt.Sprintf("t%d", i),
+		out = append(out, bank.ImportedTrace{ID: fmt.Sprintf("t%d", i),
 			Messages: Said("Hello! How are you today?",
 				fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i),
 				"Thanks, that is nice!", fmt.Sprintf("My sister prefers %s jam.", plant)),
-			Questions: []cases.ImportedQuestion{
+			Questions: []bank.ImportedQuestion{
 				{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i),
 					Answers: []string{plant + " tree"}, Evidence: []int{1}},
 				{Question: "Who prefers " + plant + " jam?", Answers: []string{"sister"}, Evidence: []int{3}}}})

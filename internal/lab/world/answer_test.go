@@ -8,11 +8,11 @@ import (
 	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/adapter/openai"
 	"cairn/internal/lab/fakes/openaitest"
-	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation"
 )
 
 // conversations returns n synthetic conversations, each about another place.
-func conversations(t *testing.T, n int) []locomo.Sample {
+func conversations(t *testing.T, n int) []evaluation.LocomoSample {
 	t.Helper()
 	var all []string
 	for i := range n {
@@ -29,7 +29,7 @@ func conversations(t *testing.T, n int) []locomo.Sample {
 			`4}, {"question": "What does Ann's brother play?", "answer": "cello", "evidence": ["D2:1"], "category": `+
 			`4}]}`, i, i))
 	}
-	out, err := locomo.Read(strings.NewReader("[" + strings.Join(all, ",") + "]"))
+	out, err := evaluation.ReadLocomo(strings.NewReader("[" + strings.Join(all, ",") + "]"))
 	if err != nil {
 		t.Fatal(err)
 	}

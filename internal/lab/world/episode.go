@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/service/evaluation/score"
+	"cairn/internal/service/evaluation"
 )
 
 // Limits of the experiment.
@@ -188,7 +188,7 @@ func (p *episodeResult) ask(t *trace, s *store, behind map[int][]string) {
 		p.items = append(p.items, i.content)
 	}
 	for _, q := range t.questions {
-		one, met, read := questionResult{}, policy.Query{Scored: true}, score.Bag{}
+		one, met, read := questionResult{}, policy.Query{Scored: true}, evaluation.Bag{}
 		found := r.read(q.terms, readTokens)
 		for _, i := range found {
 			one.read, met.Retrieved = append(one.read, i.content), append(met.Retrieved, i.decisions...)
@@ -196,18 +196,18 @@ func (p *episodeResult) ask(t *trace, s *store, behind map[int][]string) {
 		}
 		held := 0
 		for _, e := range q.evidence {
-			var of []score.Bag
+			var of []evaluation.Bag
 			for _, i := range found {
 				if slices.Contains(i.seqs, e.seq) {
 					of = append(of, i.words().bag)
 				}
 			}
-			if score.Held(e.bag, of) {
+			if evaluation.Held(e.bag, of) {
 				held++
 			}
 			met.Evidence = append(met.Evidence, behind[e.seq]...)
 			for _, i := range taken[e.seq] {
-				if had := (score.Bag{}); q.has(i, had) && len(had.And(read)) < len(had) {
+				if had := (evaluation.Bag{}); q.has(i, had) && len(had.And(read)) < len(had) {
 					met.Taken = append(met.Taken, i.decisions...)
 				}
 			}
@@ -221,7 +221,7 @@ func (p *episodeResult) ask(t *trace, s *store, behind map[int][]string) {
 }
 
 // has adds the words of the answer that an item contains, and reports whether there are any.
-func (q question) has(i *item, words score.Bag) (any bool) {
+func (q question) has(i *item, words evaluation.Bag) (any bool) {
 	bag := i.words().bag
 	for w := range q.wanted {
 		if bag[w] {
@@ -237,7 +237,7 @@ func price(t *trace, s *store, found float64) float64 {
 	kept, gone := by(s.items), by(s.gone)
 	held, lost, n := 0.0, 0.0, float64(len(t.questions))
 	for _, q := range t.questions {
-		words := score.Bag{}
+		words := evaluation.Bag{}
 		count := func(items map[int][]*item) int {
 			for _, e := range q.evidence {
 				for _, i := range items[e.seq] {

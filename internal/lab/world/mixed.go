@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation"
 )
 
 // Log contains the tool calls and results before the first change of a trajectory, and the
@@ -142,7 +142,7 @@ func find(value any, key string) (out []string) {
 }
 
 // mixed inserts one log after each session of a conversation, while there are logs.
-func mixed(s locomo.Sample, logs []Log, o Options) (*trace, error) {
+func mixed(s evaluation.LocomoSample, logs []Log, o Options) (*trace, error) {
 	t, err := o.trace(s.ID + "+tools")
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func mixed(s locomo.Sample, logs []Log, o Options) (*trace, error) {
 		return nil, err
 	}
 	for i, q := range s.Questions {
-		if q.Category == locomo.Adversarial {
+		if q.Category == evaluation.Adversarial {
 			continue
 		}
 		var evidence []int
@@ -187,7 +187,7 @@ func mixed(s locomo.Sample, logs []Log, o Options) (*trace, error) {
 		before := len(t.questions)
 		t.ask(messages, fmt.Sprintf("%s/%d", t.id, i), q.Text, q.Answer, evidence)
 		if len(t.questions) > before {
-			t.questions[before].parts = q.Category == locomo.MultiHop
+			t.questions[before].parts = q.Category == evaluation.MultiHop
 		}
 	}
 	for _, p := range put {

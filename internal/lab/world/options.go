@@ -4,7 +4,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation"
 )
 
 // Options of the experiment.
@@ -84,6 +84,6 @@ func DefaultOptions() Options {
 
 // Data is the input of a measurement.
 type Data struct {
-	Talks []locomo.Sample
+	Talks []evaluation.LocomoSample
 	Logs  []Log // tool logs, inserted between sessions; empty disables mixed traces
 }

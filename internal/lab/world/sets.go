@@ -9,10 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/evaluation/alfworld"
-	"cairn/internal/service/evaluation/hotpotqa"
-	"cairn/internal/service/evaluation/longmemeval"
-	"cairn/internal/service/evaluation/score"
+	"cairn/internal/service/evaluation"
 )
 
 // Set contains traces of one public data set.
@@ -36,9 +33,9 @@ func enough[T any](all []T, o Options) []T {
 
 // LongMemEval returns a set with one history per question. Unanswerable questions are skipped, like
 // in the published scores.
-func LongMemEval(all []longmemeval.Sample, o Options) (Set, error) {
+func LongMemEval(all []evaluation.LongMemEvalSample, o Options) (Set, error) {
 	s := Set{Kind: "LongMemEval"}
-	asked := slices.DeleteFunc(slices.Clone(all), longmemeval.Sample.Unanswerable)
+	asked := slices.DeleteFunc(slices.Clone(all), evaluation.LongMemEvalSample.Unanswerable)
 	s.LeftOut = len(all) - len(asked)
 	for _, one := range enough(asked, o) {
 		question := one.Question
@@ -55,7 +52,7 @@ func LongMemEval(all []longmemeval.Sample, o Options) (Set, error) {
 
 // HotpotQA returns a set with one list of paragraphs per question. Any correct answer is
 // sufficient.
-func HotpotQA(all []hotpotqa.Sample, o Options) (Set, error) {
+func HotpotQA(all []evaluation.HotpotQASample, o Options) (Set, error) {
 	s := Set{Kind: "HotpotQA"}
 	for _, one := range enough(all, o) {
 		var messages []transcript.Message
@@ -112,10 +109,10 @@ const memoryShare = 2.0 / 3
 // trajectories that succeeded are replayed without an environment: at each step, the action is
 // chosen among those of the trajectory, given the last observation. A task succeeds if every choice
 // is the recorded one.
-func ALFWorld(all []alfworld.Trajectory, o Options) (Set, error) {
+func ALFWorld(all []evaluation.Trajectory, o Options) (Set, error) {
 	s := Set{Kind: "ALFWorld"}
 	var types []string
-	byType := map[string][]alfworld.Trajectory{}
+	byType := map[string][]evaluation.Trajectory{}
 	for _, t := range all {
 		if byType[t.Type] == nil {
 			types = append(types, t.Type)
@@ -158,7 +155,7 @@ func ALFWorld(all []alfworld.Trajectory, o Options) (Set, error) {
 
 // replay asks for each action of a trajectory. The evidence of an action are the stored
 // trajectories that contain it, or else all.
-func (t *trace) replay(messages []transcript.Message, one alfworld.Trajectory) {
+func (t *trace) replay(messages []transcript.Message, one evaluation.Trajectory) {
 	var actions []string
 	for _, step := range one.Steps {
 		if !slices.Contains(actions, step.Action) {
@@ -177,15 +174,15 @@ func (t *trace) replay(messages []transcript.Message, one alfworld.Trajectory) {
 		if len(with) == 0 {
 			with = messages
 		}
-		all := score.Bag{}
+		all := evaluation.Bag{}
 		for _, m := range with {
-			p := passage{seq: m.Seq, text: m.Content, bag: score.Content(m.Content)}
+			p := passage{seq: m.Seq, text: m.Content, bag: evaluation.Content(m.Content)}
 			q.evidence = append(q.evidence, p)
 			for w := range p.bag {
 				all[w] = true
 			}
 		}
-		q.wanted = score.Content(step.Action).And(all)
+		q.wanted = evaluation.Content(step.Action).And(all)
 		t.questions = append(t.questions, q)
 		seen = step.Observation
 	}
@@ -205,16 +202,16 @@ func MeasureSet(ctx context.Context, s Set, o Options) (Table, error) {
 func (q question) scored(answer string) float64 {
 	switch {
 	case len(q.choices) > 0:
-		if alfworld.Choose(answer, q.choices) == q.gold {
+		if evaluation.Choose(answer, q.choices) == q.gold {
 			return 1
 		}
 		return 0
 	case q.parts:
-		return score.F1Parts(answer, q.gold)
+		return evaluation.F1Parts(answer, q.gold)
 	case len(q.any) > 0:
-		return score.F1Any(hotpotqa.Answer(answer), q.any)
+		return evaluation.F1Any(evaluation.HotpotQAAnswer(answer), q.any)
 	}
-	return score.F1(answer, q.gold)
+	return evaluation.F1(answer, q.gold)
 }
 
 // success returns the share of a trace's tasks whose actions were all chosen correctly.
@@ -229,5 +226,5 @@ func (p episodeResult) success(t *trace) (rate float64, known bool) {
 	for _, bad := range failed {
 		done = append(done, !bad)
 	}
-	return score.Success(done)
+	return evaluation.Success(done)
 }

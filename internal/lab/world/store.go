@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/service/evaluation/score"
+	"cairn/internal/service/evaluation"
 )
 
 // text caches the properties of an item's text, because episodes write the same items many times.
@@ -32,7 +32,7 @@ type text struct {
 type words struct {
 	terms  []lexical.Term
 	length int
-	bag    score.Bag
+	bag    evaluation.Bag
 }
 
 var texts sync.Map // by content
@@ -47,7 +47,7 @@ func textOf(content string) *text {
 	t.known = sync.OnceValue(func() memoryrules.IndexedMemory { return memoryrules.Recall("", content) })
 	t.words = sync.OnceValue(func() words {
 		terms := lexical.Terms(content)
-		return words{terms, lexical.Length(terms), score.Content(content)}
+		return words{terms, lexical.Length(terms), evaluation.Content(content)}
 	})
 	kept, _ := texts.LoadOrStore(content, t)
 	return kept.(*text)

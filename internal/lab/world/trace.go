@@ -12,8 +12,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/evaluation/locomo"
-	"cairn/internal/service/evaluation/score"
+	"cairn/internal/service/evaluation"
 )
 
 // dims is the length of the vectors for comparing memories.
@@ -47,13 +46,13 @@ type question struct {
 	tool      bool     // about a tool log
 	terms     []lexical.Term
 	evidence  []passage
-	wanted    score.Bag // words of the answer that the evidence contains
+	wanted    evaluation.Bag // words of the answer that the evidence contains
 }
 
 type passage struct {
 	seq  int
 	text string
-	bag  score.Bag
+	bag  evaluation.Bag
 }
 
 // shown returns a message as a model sees it.
@@ -65,7 +64,7 @@ func shown(m transcript.Message, text string) string {
 }
 
 // ofLocomo reads a conversation with its answerable questions.
-func ofLocomo(s locomo.Sample, o Options) (*trace, error) {
+func ofLocomo(s evaluation.LocomoSample, o Options) (*trace, error) {
 	t, err := o.trace(s.ID)
 	if err != nil {
 		return nil, err
@@ -74,9 +73,9 @@ func ofLocomo(s locomo.Sample, o Options) (*trace, error) {
 		return nil, err
 	}
 	for i, q := range s.Questions {
-		if q.Category != locomo.Adversarial {
+		if q.Category != evaluation.Adversarial {
 			t.ask(s.Conversation.Messages, fmt.Sprintf("%s/%d", s.ID, i), q.Text, q.Answer, q.Evidence)
-			if n := len(t.questions); n > 0 && q.Category == locomo.MultiHop {
+			if n := len(t.questions); n > 0 && q.Category == evaluation.MultiHop {
 				t.questions[n-1].parts = true
 			}
 		}
@@ -128,16 +127,16 @@ func folded(v []float32) []float64 { return policy.Fold(v, memoryskill.PolicyDim
 // not find it.
 func (t *trace) ask(messages []transcript.Message, key, text, gold string, evidence []int) {
 	q := question{key: key, text: text, gold: gold, terms: lexical.Terms(text)}
-	all := score.Bag{}
+	all := evaluation.Bag{}
 	for _, seq := range evidence {
 		m := messages[seq]
-		p := passage{seq: seq, text: m.Name + ": " + m.Content, bag: score.Content(m.Content)}
+		p := passage{seq: seq, text: m.Name + ": " + m.Content, bag: evaluation.Content(m.Content)}
 		q.evidence = append(q.evidence, p)
 		for w := range p.bag {
 			all[w] = true
 		}
 	}
-	if q.wanted = score.Content(gold).And(all); len(q.wanted) > 0 {
+	if q.wanted = evaluation.Content(gold).And(all); len(q.wanted) > 0 {
 		t.questions = append(t.questions, q)
 	}
 }

@@ -21,9 +21,8 @@ import (
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 )
 
@@ -40,10 +39,10 @@ type Skills interface {
 
 // Memories reads and writes the memories of prompts and the soul.
 type Memories interface {
-	List(ctx context.Context, a agent.Actor, in promptmemory.ListArgs) (promptmemory.Listing, error)
-	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.WriteResult, error)
-	Remove(ctx context.Context, a agent.Actor, in promptmemory.RemoveArgs) (promptmemory.WriteResult, error)
-	Search(ctx context.Context, a agent.Actor, in promptmemory.SearchArgs) (promptmemory.SearchResult, error)
+	List(ctx context.Context, a agent.Actor, in memories.ListArgs) (memories.Listing, error)
+	Save(ctx context.Context, a agent.Actor, in memories.SaveArgs) (memories.WriteResult, error)
+	Remove(ctx context.Context, a agent.Actor, in memories.RemoveArgs) (memories.WriteResult, error)
+	Search(ctx context.Context, a agent.Actor, in memories.SearchArgs) (memories.SearchResult, error)
 	SoulGet(ctx context.Context, a agent.Actor) (memory.Soul, error)
 }
 
@@ -56,7 +55,7 @@ type Inbox interface {
 
 // LongTerm deletes long-term memories.
 type LongTerm interface {
-	DeleteMemories(ctx context.Context, a agent.Actor, in []longterm.DeleteRequest) ([]longterm.ItemResult, error)
+	DeleteMemories(ctx context.Context, a agent.Actor, in []memories.DeleteRequest) ([]memories.ItemResult, error)
 }
 
 // Workspaces reads and changes settings.

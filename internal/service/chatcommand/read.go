@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/library"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 )
 
 // shown is the most lines of a list.
@@ -30,7 +30,7 @@ func list(title, empty string, lines []string) channel.CommandReply {
 func (s *Service) memory(ctx context.Context, in channel.CommandInput) (out channel.CommandReply, err error) {
 	var lines []string
 	if in.Rest != "" {
-		found, err := s.Memories.Search(ctx, actor(in), promptmemory.SearchArgs{Query: in.Rest, K: shown})
+		found, err := s.Memories.Search(ctx, actor(in), memory.SearchArgs{Query: in.Rest, K: shown})
 		if err != nil {
 			return out, err
 		}
@@ -39,7 +39,7 @@ func (s *Service) memory(ctx context.Context, in channel.CommandInput) (out chan
 		}
 		return list(pick(in, "I found:", "我找到："), pick(in, "I found nothing.", "没有找到。"), lines), nil
 	}
-	all, err := s.Memories.List(ctx, actor(in), promptmemory.ListArgs{})
+	all, err := s.Memories.List(ctx, actor(in), memory.ListArgs{})
 	if err != nil {
 		return out, err
 	}

@@ -15,9 +15,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 )
 
@@ -77,7 +76,7 @@ func (s *Service) remember(ctx context.Context, in channel.CommandInput) (channe
 	if in.Group {
 		store = "core"
 	}
-	w, err := s.Memories.Save(ctx, actor(in), promptmemory.SaveArgs{Content: in.Rest, Store: store})
+	w, err := s.Memories.Save(ctx, actor(in), memories.SaveArgs{Content: in.Rest, Store: store})
 	switch {
 	case err != nil:
 		return channel.CommandReply{}, err
@@ -101,7 +100,7 @@ func (s *Service) forget(ctx context.Context, in channel.CommandInput) (out chan
 	}
 	const most = 5
 	found, err := s.Memories.Search(ctx, actor(in),
-		promptmemory.SearchArgs{Query: in.Rest, K: most, Sources: []string{"memory"}})
+		memories.SearchArgs{Query: in.Rest, K: most, Sources: []string{"memory"}})
 	if err != nil {
 		return out, err
 	}
@@ -121,10 +120,10 @@ func (s *Service) forget(ctx context.Context, in channel.CommandInput) (out chan
 func (s *Service) deleted(ctx context.Context, in channel.CommandInput, t memory.Type, id string) (
 	out channel.CommandReply, err error) {
 	if t == memory.Core || t == memory.Profile {
-		_, err = s.Memories.Remove(ctx, actor(in), promptmemory.RemoveArgs{Store: string(t), Match: id})
+		_, err = s.Memories.Remove(ctx, actor(in), memories.RemoveArgs{Store: string(t), Match: id})
 	} else {
-		var results []longterm.ItemResult
-		results, err = s.LongTerm.DeleteMemories(ctx, actor(in), []longterm.DeleteRequest{{ID: id}})
+		var results []memories.ItemResult
+		results, err = s.LongTerm.DeleteMemories(ctx, actor(in), []memories.DeleteRequest{{ID: id}})
 		if err == nil && len(results) == 1 && results[0].Code != "" {
 			err = fault.New(results[0].Code, results[0].Message, results[0].Hint)
 		}

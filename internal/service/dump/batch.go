@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/memorywrite"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
@@ -188,7 +188,7 @@ func (l *loading) vectors(ctx context.Context, b *batch) (memory.Embedded, error
 	slices.Sort(texts)
 	texts = slices.Compact(texts)
 	spaces := search.SpacesOr(l.Spaces, search.Space{ID: l.Space, Embedder: l.Embedder})
-	vectors := memorywrite.Embed(ctx, spaces, l.ws, texts)
+	vectors := memories.Embed(ctx, spaces, l.ws, texts)
 	if vectors.Vectors == nil {
 		l.dark = len(texts) > 0
 		return none, ctx.Err()

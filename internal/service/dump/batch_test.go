@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -22,12 +22,12 @@ import (
 // many adds n memories about a few persons to workspace A.
 func (d *dumps) many(n int) {
 	d.t.Helper()
-	for at := 0; at < n; at += longterm.MostBatched {
-		var in []longterm.BatchMemory
-		for i := at; i < min(at+longterm.MostBatched, n); i++ {
+	for at := 0; at < n; at += memories.MostBatched {
+		var in []memories.BatchMemory
+		for i := at; i < min(at+memories.MostBatched, n); i++ {
 			said := time.Date(2024, 3, 1, 0, i, 0, 0, time.UTC)
-			in = append(in, longterm.BatchMemory{Type: memory.Personal, Target: fmt.Sprintf("Person %d", i%7),
-				NewMemory: longterm.NewMemory{Content: fmt.Sprintf("Owns crate %d of %d kites.", i, i%90),
+			in = append(in, memories.BatchMemory{Type: memory.Personal, Target: fmt.Sprintf("Person %d", i%7),
+				NewMemory: memories.NewMemory{Content: fmt.Sprintf("Owns crate %d of %d kites.", i, i%90),
 					EventTime: &said}})
 		}
 		_, err := d.long.AddBatch(d.t.Context(), d.User(), in)
@@ -164,9 +164,9 @@ func TestLoadFindsEachMemoryFirst(t *testing.T) {
 	d.many(520)
 	d.load(d.inB(), d.dumped(d.A, dump.Options{}))
 	for _, i := range []int{0, 1, 89, 333, 499, 500, 519} {
-		wants := []longterm.Query{{Query: fmt.Sprintf("crate %d", i), Type: memory.Personal,
+		wants := []memories.Query{{Query: fmt.Sprintf("crate %d", i), Type: memory.Personal,
 			Target: fmt.Sprintf("Person %d", i%7)}}
-		found, err := d.long.Retrieve(t.Context(), d.inB(), longterm.RetrieveArgs{Wants: wants})
+		found, err := d.long.Retrieve(t.Context(), d.inB(), memories.RetrieveArgs{Wants: wants})
 		testkit.Must(t, err)
 		first, _, _ := strings.Cut(found.Text, "\n")
 		if !strings.Contains(first, fmt.Sprintf("Owns crate %d of", i)) {

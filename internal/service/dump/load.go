@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
-	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
@@ -22,7 +22,7 @@ import (
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store    store.Dumps
-	Embedder memorywrite.Embedder
+	Embedder memory.Embedder
 	Model    string // current embedding model
 	Dims     int
 	Space    int16

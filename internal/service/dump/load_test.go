@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -42,8 +42,8 @@ func TestLoadGivesBackWhatWasDumped(t *testing.T) {
 	if again := d.dumped(d.B, dump.Options{Vectors: true}); content(again) != content(file) {
 		t.Errorf("was\n%s\nand is\n%s", file, again)
 	}
-	wants := []longterm.Query{{Query: "Who keeps bees?", Type: memory.Personal, Target: "Ann"}}
-	found, err := d.long.Retrieve(t.Context(), d.inB(), longterm.RetrieveArgs{Wants: wants})
+	wants := []memories.Query{{Query: "Who keeps bees?", Type: memory.Personal, Target: "Ann"}}
+	found, err := d.long.Retrieve(t.Context(), d.inB(), memories.RetrieveArgs{Wants: wants})
 	testkit.Must(t, err)
 	if !strings.Contains(found.Text, "Keeps bees") {
 		t.Errorf("search finds %q", found.Text)
@@ -366,7 +366,7 @@ func TestCopyRemembersWhatAnotherWorkspaceDoes(t *testing.T) {
 	}
 	later := d.User()
 	later.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: "Ann"}
-	_, err = d.long.AddMemories(t.Context(), later, []longterm.NewMemory{{Content: "Came later."}})
+	_, err = d.long.AddMemories(t.Context(), later, []memories.NewMemory{{Content: "Came later."}})
 	testkit.Must(t, err)
 	again, err := d.Copy(t.Context(), dump.CopySource{Workspace: d.A.ID}, a)
 	if err != nil || again != first || content(d.dumped(d.B, dump.Options{})) != content(held) {

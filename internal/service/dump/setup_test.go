@@ -15,8 +15,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -30,7 +29,7 @@ type dumps struct {
 	*dump.Service
 	*db
 	t    *testing.T
-	long *longterm.Service
+	long *memories.LongTermService
 }
 
 func setup(t *testing.T) *dumps {
@@ -39,7 +38,7 @@ func setup(t *testing.T) *dumps {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := d.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	d.long = &longterm.Service{Ports: longterm.Ports{Store: d.db.Store, Embedder: embedder, Space: space,
+	d.long = &memories.LongTermService{Ports: memories.Ports{Store: d.db.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: d.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	d.Service = &dump.Service{Ports: dump.Ports{Store: d.Dumps(), Embedder: embedder, Model: embedder.Model(),
 		Dims: embedder.Dims(), Space: space}}
@@ -62,23 +61,23 @@ func (d *dumps) remember() {
 		a.Subject = agent.MemoryScope{Type: string(t), Target: target, History: session.ID, Author: "m@1"}
 		return a
 	}
-	_, err = d.long.AddSummary(ctx, about("", ""), longterm.SummaryArgs{Content: "They talked about bees."})
+	_, err = d.long.AddSummary(ctx, about("", ""), memories.SummaryArgs{Content: "They talked about bees."})
 	testkit.Must(d.t, err)
-	items, err := d.long.AddMemories(ctx, about(memory.Personal, "Ann"), []longterm.NewMemory{
+	items, err := d.long.AddMemories(ctx, about(memory.Personal, "Ann"), []memories.NewMemory{
 		{Content: "Keeps bees: 蜂蜜 \"quoted\" <tag>.", Metadata: memory.Metadata{"hives": 4.0}}, {Content: "Sails."}})
 	testkit.Must(d.t, err)
 	_, err = d.long.UpdateMemories(ctx, about(memory.Personal, "Ann"),
-		[]longterm.ChangedMemory{{ID: items[1].ID, Content: "Sails on Sundays."}})
+		[]memories.ChangedMemory{{ID: items[1].ID, Content: "Sails on Sundays."}})
 	testkit.Must(d.t, err)
 	_, err = d.long.AddMemories(ctx, about(memory.Procedural, "bees"),
-		[]longterm.NewMemory{{Content: "Wear a veil.", WhenToUse: "near hives"}})
+		[]memories.NewMemory{{Content: "Wear a veil.", WhenToUse: "near hives"}})
 	testkit.Must(d.t, err)
-	_, err = d.long.UpdateIdentity(ctx, d.User(), longterm.IdentityArgs{Content: "I help a bee keeper."})
+	_, err = d.long.UpdateIdentity(ctx, d.User(), memories.IdentityArgs{Content: "I help a bee keeper."})
 	testkit.Must(d.t, err)
-	prompts := &promptmemory.Service{Ports: promptmemory.Ports{Store: d.db.Store, Embedder: d.long.Embedder,
+	prompts := &memories.PromptService{PromptPorts: memories.PromptPorts{Store: d.db.Store, Embedder: d.long.Embedder,
 		Space:  d.Service.Space,
 		Finder: d.long.Finder}}
-	_, err = prompts.SoulUpdate(ctx, d.User(), promptmemory.SoulArgs{Content: "Answer briefly."})
+	_, err = prompts.SoulUpdate(ctx, d.User(), memories.SoulArgs{Content: "Answer briefly."})
 	testkit.Must(d.t, err)
 }
 

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -28,7 +28,7 @@ const (
 // speak, one without speakers, and all that is derived from them.
 type people struct {
 	*erasing
-	long  *longterm.Service
+	long  *memories.LongTermService
 	ws    tenancy.Workspace
 	notes map[string]string // IDs of memories by a name
 }
@@ -44,7 +44,7 @@ func settle(e *erasing, ws tenancy.Workspace) *people {
 		testkit.Must(e.t, err)
 		return out
 	})
-	p := &people{erasing: e, ws: ws, notes: map[string]string{}, long: &longterm.Service{Ports: longterm.Ports{
+	p := &people{erasing: e, ws: ws, notes: map[string]string{}, long: &memories.LongTermService{Ports: memories.Ports{
 		Store: e.Store, Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: e.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}}
 	p.own()
@@ -65,7 +65,7 @@ func (p *people) actor(t memory.Type, target, history string) agent.Actor {
 // remember adds a memory and keeps its ID under a name.
 func (p *people) remember(name string, a agent.Actor, content string, metadata memory.Metadata) {
 	p.t.Helper()
-	out, err := p.long.AddMemories(p.t.Context(), a, []longterm.NewMemory{{Content: content, Metadata: metadata}})
+	out, err := p.long.AddMemories(p.t.Context(), a, []memories.NewMemory{{Content: content, Metadata: metadata}})
 	testkit.Must(p.t, err)
 	p.notes[name] = out[0].ID
 }
@@ -96,11 +96,11 @@ func (p *people) own() {
 		p.remember(name+" merged", p.actor(memory.Personal, name, ""), "Says the "+word+" is fine.", nil)
 		p.remember(name+" off", p.actor(memory.Personal, name, ""), "Was told the "+word+" bites.", nil)
 		_, err := p.long.AddSummary(p.t.Context(), p.actor("", "", h.ID),
-			longterm.SummaryArgs{Content: "A session about the " + word + ".",
+			memories.SummaryArgs{Content: "A session about the " + word + ".",
 				Targets: []memory.Task{{Type: memory.Personal, Target: name}}})
 		testkit.Must(p.t, err)
 		_, err = p.long.DeleteMemories(p.t.Context(), p.actor(memory.Personal, name, ""),
-			[]longterm.DeleteRequest{{ID: p.notes[name+" gone"]}})
+			[]memories.DeleteRequest{{ID: p.notes[name+" gone"]}})
 		testkit.Must(p.t, err)
 	}
 	for status, name := range map[string]string{"superseded": " merged", "quarantined": " off"} {
@@ -111,7 +111,7 @@ func (p *people) own() {
 	}
 	// A model that spells the name in another way means the same target.
 	_, err := p.long.AddNamedTargets(p.t.Context(), p.actor("", "", ""),
-		[]longterm.NewTarget{{Type: memory.Personal, Target: "Ben-Ito"}})
+		[]memories.NewTarget{{Type: memory.Personal, Target: "Ben-Ito"}})
 	testkit.Must(p.t, err)
 }
 
@@ -129,7 +129,7 @@ func (p *people) shared() {
 	for _, name := range []string{"Ben Ito", "Ann"} {
 		p.remember("room "+name, p.actor(memory.Personal, name, room.ID), name+" was at the lake.", nil)
 	}
-	_, err := p.long.AddSummary(p.t.Context(), p.actor("", "", room.ID), longterm.SummaryArgs{
+	_, err := p.long.AddSummary(p.t.Context(), p.actor("", "", room.ID), memories.SummaryArgs{
 		Content: "Two people met at the lake.", Targets: []memory.Task{{Type: memory.Personal, Target: "Ben Ito"},
 			{Type: memory.Personal, Target: "Ann"}}})
 	testkit.Must(p.t, err)

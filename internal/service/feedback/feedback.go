@@ -19,8 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/store"
@@ -61,8 +60,8 @@ type Answers interface {
 
 // Cases records failed and answered questions.
 type Cases interface {
-	RecordFailure(ctx context.Context, ws int64, f cases.FailedQuestion) (learning.Case, error)
-	RecordSuccess(ctx context.Context, ws int64, p cases.PositiveFeedback) (counts bool, err error)
+	RecordFailure(ctx context.Context, ws int64, f bank.FailedQuestion) (learning.Case, error)
+	RecordSuccess(ctx context.Context, ws int64, p bank.PositiveFeedback) (counts bool, err error)
 }
 
 // Skills records whether the reply of a turn was good.
@@ -72,7 +71,7 @@ type Skills interface {
 
 // DueRuns accepts the learning runs that are due in a workspace.
 type DueRuns interface {
-	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
+	AcceptDue(ctx context.Context, d bank.Due) ([]run.Run, error)
 }
 
 // Ports are the dependencies of the service.
@@ -81,9 +80,9 @@ type Ports struct {
 	Answers Answers
 	Cases   Cases
 	Skills  Skills
-	Rounds  DueRuns             // evolution rounds
-	Updates DueRuns             // policy updates
-	Spec    func() runspec.Spec // configuration of learning runs
+	Rounds  DueRuns          // evolution rounds
+	Updates DueRuns          // policy updates
+	Spec    func() bank.Spec // configuration of learning runs
 	Log     *slog.Logger
 }
 
@@ -125,12 +124,12 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 	if f.Person != "" { // the ID itself is not stored
 		out.Voter = fmt.Sprintf("person/%x", sha256.Sum256([]byte(f.Person)))[:len("person/")+personDigits]
 	}
-	failed := cases.FailedQuestion{
+	failed := bank.FailedQuestion{
 		Op:         "vote/" + out.Voter + "/" + op,
 		Voter:      out.Voter,
 		Sender:     sender,
 		Bank:       f.Bank,
-		Source:     cases.FromFeedback,
+		Source:     bank.FromFeedback,
 		Question:   f.Question,
 		Prediction: f.Answer,
 	}
@@ -146,14 +145,14 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 				"send conversation and message_id, or question")
 		}
 		counts, err := s.Cases.RecordSuccess(ctx, ws,
-			cases.PositiveFeedback{Op: failed.Op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
+			bank.PositiveFeedback{Op: failed.Op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
 				Run: failed.Run, Conversation: failed.Conversation, Voter: failed.Voter, Sender: failed.Sender,
 				Rated: failed.Rated})
 		out.Burst = err == nil && !counts
 		return out, s.apply(ctx, ws, failed.Run, skill.Pass, out.Burst, err)
 	}
 	if f.Correction != "" {
-		failed.Source, failed.Gold = cases.FromCorrection, []string{f.Correction}
+		failed.Source, failed.Gold = bank.FromCorrection, []string{f.Correction}
 	}
 	c, err := s.Cases.RecordFailure(ctx, ws, failed)
 	if out.Burst = err == nil && c.ID == 0; !out.Burst {
@@ -196,12 +195,12 @@ func (s *Service) LearnEarly(ctx context.Context, ws int64) {
 	}
 }
 
-func (s *Service) due(ws int64, workspaceKey string, least int) runspec.Due {
-	return runspec.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: s.Spec(), Least: least}
+func (s *Service) due(ws int64, workspaceKey string, least int) bank.Due {
+	return bank.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: s.Spec(), Least: least}
 }
 
 // turnOf copies the question and the reply of a turn into the failed question.
-func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *cases.FailedQuestion) error {
+func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *bank.FailedQuestion) error {
 	answer, err := s.Answers.Answer(ctx, ws, f.Conversation, f.MessageID)
 	if err != nil {
 		return err
@@ -220,7 +219,7 @@ func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *cases.Fai
 			into.Question = m.Content
 		}
 	}
-	into.Prediction, into.Run, into.Rated = answer.Reply, answer.Run, cases.Turn(answer.Run)
+	into.Prediction, into.Run, into.Rated = answer.Reply, answer.Run, bank.Turn(answer.Run)
 	return nil
 }
 
@@ -236,7 +235,7 @@ func (s *Service) Missed(ctx context.Context, q memoryagent.Question, a memoryag
 		op = uuid.NewString() // each request without an operation ID is a new failure
 	}
 	_, err = s.Cases.RecordFailure(ctx, q.Workspace,
-		cases.FailedQuestion{Op: "retrieve/" + op + "/" + cases.Key(q.Query), Source: cases.FromRetrieval,
+		bank.FailedQuestion{Op: "retrieve/" + op + "/" + bank.Key(q.Query), Source: bank.FromRetrieval,
 			Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
 		s.LearnEarly(ctx, q.Workspace)

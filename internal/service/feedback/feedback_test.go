@@ -14,8 +14,7 @@ import (
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
 )
@@ -23,11 +22,11 @@ import (
 // dueRuns records its calls.
 type dueRuns struct {
 	mu    sync.Mutex
-	asked []runspec.Due
+	asked []bank.Due
 	err   error
 }
 
-func (d *dueRuns) AcceptDue(_ context.Context, due runspec.Due) ([]run.Run, error) {
+func (d *dueRuns) AcceptDue(_ context.Context, due bank.Due) ([]run.Run, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = append(d.asked, due)
@@ -100,7 +99,7 @@ func TestABadAnswerIsAHardCaseOnce(t *testing.T) {
 		t.Fatalf("%+v, then %+v", first, again)
 	}
 	open := b.open()
-	if len(open) != 1 || open[0].Failures != 1 || open[0].Source != cases.FromFeedback ||
+	if len(open) != 1 || open[0].Failures != 1 || open[0].Source != bank.FromFeedback ||
 		open[0].Prediction != "In Oslo" || len(open[0].Gold) != 0 {
 		t.Errorf("%+v", open)
 	}
@@ -111,7 +110,7 @@ func TestACorrectionTellsWhatWouldHaveBeenRight(t *testing.T) {
 	b := setup(t)
 	b.note("1", feedback.Input{Rating: feedback.Bad, Question: question})
 	got := b.note("2", feedback.Input{Correction: " Bergen\n", Question: " where does  VERA live?"})
-	if c := got.Case; c == nil || c.Failures != 2 || c.Source != cases.FromCorrection || len(c.Gold) != 1 ||
+	if c := got.Case; c == nil || c.Failures != 2 || c.Source != bank.FromCorrection || len(c.Gold) != 1 ||
 		c.Gold[0] != "Bergen" || len(b.open()) != 1 {
 		t.Errorf("%+v, open %+v", c, b.open())
 	}

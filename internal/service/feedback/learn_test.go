@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/feedback"
-	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
@@ -92,7 +92,7 @@ func TestAMissedQuestionIsACaseWhereMemorySkillsBuild(t *testing.T) {
 	b.miss("r1", boat)
 	b.miss("r1", boat)
 	open := b.open()
-	if len(open) != 1 || open[0].Failures != 1 || open[0].Source != cases.FromRetrieval || open[0].Question != boat ||
+	if len(open) != 1 || open[0].Failures != 1 || open[0].Source != bank.FromRetrieval || open[0].Question != boat ||
 		open[0].Prediction != "I do not know." {
 		t.Errorf("%+v", open)
 	}

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/feedback"
-	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
 
@@ -100,7 +100,7 @@ func TestAVoteOnAnExpiredCaseTakesNothingAway(t *testing.T) {
 	b := setup(t)
 	bad := feedback.Input{Rating: feedback.Bad, Question: question}
 	b.vote("ada", "1", bad)
-	b.db.Exec("update cases set failed_at = now() - make_interval(secs => $1)", cases.Window.Seconds()+60)
+	b.db.Exec("update cases set failed_at = now() - make_interval(secs => $1)", bank.Window.Seconds()+60)
 	if n := b.failures(); n != 0 {
 		t.Errorf("%d failures of an expired case", n)
 	}

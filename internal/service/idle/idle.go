@@ -13,8 +13,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 )
@@ -49,7 +49,7 @@ type Days interface {
 // Specs returns the configurations to which new runs are pinned.
 type Specs struct {
 	Agents  func() agentrun.Spec
-	Build   func() runspec.Spec
+	Build   func() bank.Spec
 	Distill func() distill.Spec
 }
 
@@ -100,7 +100,7 @@ func (s *Service) Read(ctx context.Context, in contract.IdleInput) (out contract
 // returns the run ID, or "" if there is nothing to do.
 func (s *Service) Build(ctx context.Context, in contract.IdleInput) (string, error) {
 	made, err := s.Builder.AcceptIdle(ctx, build.IdleRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey,
-		Conversation: in.Conversation, Spec: s.Specs.Build(), Keeping: runspec.DefaultSpanOptions()})
+		Conversation: in.Conversation, Spec: s.Specs.Build(), Keeping: bank.DefaultSpanOptions()})
 	if err != nil || made == nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/idle"
 	"cairn/internal/service/library"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
@@ -50,7 +50,7 @@ func setup(t *testing.T) *bundle {
 	b := &bundle{t: t, db: skills.DB, days: days{}}
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	agents := &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store,
-		LongTerm: &longterm.Service{Ports: longterm.Ports{Store: b.Store, Embedder: embedder}},
+		LongTerm: &memory.LongTermService{Ports: memory.Ports{Store: b.Store, Embedder: embedder}},
 		Registry: memoryagent.NewRegistry()}}
 	learner, err := feedback.New(feedback.Ports{
 		Store:   b.Workspaces(),

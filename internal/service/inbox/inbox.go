@@ -25,7 +25,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/library"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 // Skills are the skills that wait, and their changes.
@@ -59,10 +59,10 @@ type SkillDecisions interface {
 type Memories interface {
 	PendingList(ctx context.Context, a agent.Actor, max int) ([]memory.Pending, error)
 	Waiting(ctx context.Context, a agent.Actor, id int64) (memory.Pending, error)
-	Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (promptmemory.DecisionResult, error)
+	Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (memories.DecisionResult, error)
 	ApproveEdited(ctx context.Context, a agent.Actor, id int64, texts []string,
-		d approval.Decision) (promptmemory.DecisionResult, error)
-	Reject(ctx context.Context, a agent.Actor, id int64) (promptmemory.DecisionResult, error)
+		d approval.Decision) (memories.DecisionResult, error)
+	Reject(ctx context.Context, a agent.Actor, id int64) (memories.DecisionResult, error)
 }
 
 // Transcripts reads messages that are evidence.

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/testkit"
 )
 
@@ -127,11 +127,11 @@ func (b *bundle) remembers(about memory.Type, target string, contents ...string)
 	testkit.Must(b.t, err)
 	who := b.User()
 	who.Subject = agent.MemoryScope{Type: string(about), Target: target}
-	var in []longterm.NewMemory
+	var in []memories.NewMemory
 	for i, c := range contents {
-		in = append(in, longterm.NewMemory{Index: i, Content: c})
+		in = append(in, memories.NewMemory{Index: i, Content: c})
 	}
-	s := &longterm.Service{Ports: longterm.Ports{Store: b.Store.Store, Embedder: embedder, Space: space}}
+	s := &memories.LongTermService{Ports: memories.Ports{Store: b.Store.Store, Embedder: embedder, Space: space}}
 	_, err = s.AddMemories(b.t.Context(), who, in)
 	testkit.Must(b.t, err)
 }

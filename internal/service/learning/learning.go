@@ -18,35 +18,30 @@ import (
 
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/episode"
-	"cairn/internal/service/learning/evolution"
-	"cairn/internal/service/learning/probe"
-	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/live"
+	"cairn/internal/service/learning/train"
 	"cairn/internal/store"
 )
 
 // Memories writes and searches long-term memories.
 type Memories interface {
 	build.Memories
-	probe.Memories
+	live.Memories
 }
 
 // Ports are the dependencies of the services.
 type Ports struct {
-	runspec.Extensions
+	bank.Extensions
 	Store      *store.Store
 	Memories   Memories
-	Asker      runspec.Asker
+	Asker      bank.Asker
 	Embedder   bank.Embedder
 	Controller policy.Controller
-	Space      int16           // embedding space of the vectors
-	Starter    runspec.Starter // nil without Temporal: the relay starts runs
-	Log        *slog.Logger    // nil discards logs
+	Space      int16        // embedding space of the vectors
+	Starter    bank.Starter // nil without Temporal: the relay starts runs
+	Log        *slog.Logger // nil discards logs
 }
 
 // Service contains the services for memory skills.
@@ -54,11 +49,11 @@ type Service struct {
 	Ports     Ports
 	Banks     *bank.Service
 	Builds    *build.Service
-	Cases     *cases.Service
-	Trainings *training.Service
-	Rounds    *evolution.Service
-	Updates   *adaptation.Service
-	Probes    *probe.Service
+	Cases     *bank.Cases
+	Trainings *train.Training
+	Rounds    *train.Evolution
+	Updates   *live.Adaptation
+	Probes    *live.Probes
 }
 
 // noStarter starts nothing; the relay starts the runs.
@@ -81,16 +76,16 @@ func New(p Ports) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Cases, err = cases.New(cases.Ports{Store: p.Store, Banks: s.Banks}); err != nil {
+	if s.Cases, err = bank.NewCases(bank.CasesPorts{Store: p.Store, Banks: s.Banks}); err != nil {
 		return nil, err
 	}
-	s.Updates, err = adaptation.New(adaptation.Ports{Store: p.Store, Banks: s.Banks, Controller: p.Controller,
-		Player:  episode.Player{Encoder: encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge},
+	s.Updates, err = live.NewAdaptation(live.AdaptationPorts{Store: p.Store, Banks: s.Banks, Controller: p.Controller,
+		Player:  bank.Player{Encoder: encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge},
 		Starter: p.Starter})
 	if err != nil {
 		return nil, err
 	}
-	s.Probes, err = probe.New(probe.Ports{Store: p.Store, Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
+	s.Probes, err = live.NewProbes(live.ProbesPorts{Store: p.Store, Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
 		Memories: p.Memories, Log: p.Log})
 	if err != nil {
 		return nil, err
@@ -110,15 +105,15 @@ func New(p Ports) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Trainings, err = training.New(
-		training.Ports{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
+	s.Trainings, err = train.NewTraining(
+		train.TrainingPorts{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
 			Asker: p.Asker, Controller: p.Controller, Starter: p.Starter, Log: p.Log},
 	)
 	if err != nil {
 		return nil, err
 	}
-	s.Rounds, err = evolution.New(
-		evolution.Ports{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
+	s.Rounds, err = train.NewEvolution(
+		train.Ports{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
 			Asker: p.Asker, Starter: p.Starter, Log: p.Log, Space: p.Space},
 	)
 	return s, err

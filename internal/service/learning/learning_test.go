@@ -14,8 +14,7 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -85,7 +84,7 @@ func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 		t.Fatalf("%+v", head.Version)
 	}
 	l.Script.On(prompt.Remember, pgtest.InsertAll)
-	k := runspec.DefaultSpanOptions()
+	k := bank.DefaultSpanOptions()
 	k.K = 2
 	r, err := l.Builds.Accept(ctx, build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(), Keeping: k,
 		Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
@@ -102,7 +101,7 @@ func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 		return err
 	}))
 	l.Import(4)
-	trains := training.Request{Workspace: l.DB.A.ID, Spec: training.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1,
+	trains := train.Request{Workspace: l.DB.A.ID, Spec: train.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1,
 		Episodes: 1}}
 	trains.Keeping.Tokens, trains.Keeping.K = 24, 4
 	trained, err := l.Trainings.Accept(ctx, trains)
@@ -127,7 +126,7 @@ func TestARunThatIsNotStartedIsLeftToTheRelay(t *testing.T) {
 	s := &starter{}
 	l := pgtest.OpenLearning(t, func(p *learning.Ports) { p.Starter = s })
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
-		Keeping: runspec.DefaultSpanOptions(), Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
+		Keeping: bank.DefaultSpanOptions(), Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
 	if err != nil || len(s.started) != 1 || s.started[0].Ref != r.Ref || l.DB.Rows("outbox") != "outbox 1" {
 		t.Errorf("%v, %v, %s", s.started, err, l.DB.Rows("outbox"))
 	}

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/tools"
 )
 
@@ -104,7 +104,7 @@ func (s AgentHooks) known(ctx context.Context, w agentrun.RunView, p PinnedSpec)
 		out.Identity = identity.Content
 	}
 	meta, err := s.LongTerm.ReadMeta(ctx, a,
-		longterm.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory,
+		memory.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory,
 			Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
 	out.Meta = meta.Text
 	return out, err

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // BatchItem is a statement of a batch from which memories of one target are inferred.
@@ -48,10 +48,10 @@ const groupRunes = 20_000
 // SummarizeBatch accepts statements of many targets: those of one target, with the same metadata, become sessions in
 // their order. It returns the result of each item. A repeated batch with the same ID returns the same requests.
 func (s *Service) SummarizeBatch(ctx context.Context, in BatchRequest) ([]BatchResult, error) {
-	if len(in.Items) == 0 || len(in.Items) > longterm.MostBatched {
+	if len(in.Items) == 0 || len(in.Items) > memories.MostBatched {
 		return nil, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("batch has %d memories, want 1 to %d", len(in.Items), longterm.MostBatched),
-			fmt.Sprintf("send at most %d memories in one batch", longterm.MostBatched))
+			fmt.Sprintf("batch has %d memories, want 1 to %d", len(in.Items), memories.MostBatched),
+			fmt.Sprintf("send at most %d memories in one batch", memories.MostBatched))
 	}
 	out := make([]BatchResult, len(in.Items))
 	for i, item := range in.Items {
@@ -83,7 +83,7 @@ func (b BatchItem) check() error {
 	if _, err := memory.NewTarget(b.kind(), b.Target); err != nil {
 		return err
 	}
-	return longterm.CheckMetadata(b.Metadata)
+	return memories.CheckMetadata(b.Metadata)
 }
 
 func (b BatchItem) kind() memory.Type {

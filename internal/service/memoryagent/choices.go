@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill/memos"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // RequestOptions are the options of a request. The workspace settings and the profile of the agent
@@ -72,7 +72,7 @@ func (c RequestOptions) check(allowed []memory.Type) error {
 				fmt.Sprintf("use one or more of %v", allowed))
 		}
 	}
-	return longterm.CheckMetadata(c.Metadata)
+	return memories.CheckMetadata(c.Metadata)
 }
 
 // over returns the settings with the options applied.

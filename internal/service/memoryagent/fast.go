@@ -10,13 +10,13 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/skill/memos"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
 // checkFast rejects options that the mode or the memory types of the question do not support.
 func (q Question) checkFast() (Question, error) {
-	_, _, err := longterm.Days(q.TimeFilter)
+	_, _, err := memories.Days(q.TimeFilter)
 	switch {
 	case err != nil:
 		return q, err
@@ -44,7 +44,7 @@ func (q Question) skillsOnly() bool {
 // wide returns the number of results to fetch before they are filtered.
 func (q Question) wide() int {
 	if q.Refine.any() {
-		return max(q.TopK, longterm.UsualTopK)
+		return max(q.TopK, memories.UsualTopK)
 	}
 	return q.TopK
 }
@@ -76,9 +76,9 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 
 // about searches the named targets.
 func (s *Service) about(ctx context.Context, q Question) (out []Found, err error) {
-	in := longterm.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.wide()}
+	in := memories.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.wide()}
 	for i, t := range q.Targets {
-		in.Wants = append(in.Wants, longterm.Query{Index: i, Query: q.Query, Type: t.Type, Target: t.Target,
+		in.Wants = append(in.Wants, memories.Query{Index: i, Query: q.Query, Type: t.Type, Target: t.Target,
 			TimeFilter: q.TimeFilter})
 	}
 	found, err := s.LongTerm.Retrieve(ctx, agent.Actor{Workspace: q.Workspace, Origin: agent.OriginUser}, in)
@@ -94,9 +94,9 @@ func (s *Service) about(ctx context.Context, q Question) (out []Found, err error
 // everywhere searches all memories and skills with one statement. Skills have no time, so a time
 // filter excludes them.
 func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure bool, err error) {
-	look := longterm.SearchRequest{Query: q.Query, Types: q.Choices.searched(),
+	look := memories.SearchRequest{Query: q.Query, Types: q.Choices.searched(),
 		Skills: q.Choices.skills() && q.TimeFilter == ""}
-	if look.From, look.Until, err = longterm.Days(q.TimeFilter); err != nil {
+	if look.From, look.Until, err = memories.Days(q.TimeFilter); err != nil {
 		return nil, false, err
 	}
 	ranked, err := s.LongTerm.Rank(ctx, q.Workspace, look)
@@ -107,13 +107,13 @@ func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure
 	if err != nil || len(all) == 0 {
 		return nil, false, err
 	}
-	best := slices.IndexFunc(ranked, func(r longterm.RankedItem) bool { return r.ID == all[0].ID })
+	best := slices.IndexFunc(ranked, func(r memories.RankedItem) bool { return r.ID == all[0].ID })
 	sure = ranked[best].Score >= sureScore && ranked[best].Cosine >= sureCosine
 	return all[:min(len(all), q.wide())], sure, nil
 }
 
 // candidates returns the ranked memories and skills that still exist.
-func (s *Service) candidates(ctx context.Context, ws int64, ranked []longterm.RankedItem) (out []Found, err error) {
+func (s *Service) candidates(ctx context.Context, ws int64, ranked []memories.RankedItem) (out []Found, err error) {
 	var ids, names []string
 	for _, r := range ranked {
 		if r.Skill {
@@ -168,7 +168,7 @@ func (s *Service) skillsNamed(ctx context.Context, ws int64, names []string) (ou
 
 func foundOf(e memory.Entry, score float64) Found {
 	f := Found{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: score,
-		EventTime: e.EventTime, UpdatedAt: e.UpdatedAt, Earlier: longterm.Sanitized(e).Earlier}
+		EventTime: e.EventTime, UpdatedAt: e.UpdatedAt, Earlier: memories.Sanitized(e).Earlier}
 	if n := len(e.Histories); n > 0 {
 		f.History = e.Histories[n-1]
 	}

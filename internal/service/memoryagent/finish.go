@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -87,7 +87,7 @@ func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Ac
 	}
 	for call, text := range []string{Fallback(messages), fmt.Sprintf("A session of %d messages.", len(messages))} {
 		a.Op = w.Run.Op("finish", call+1)
-		if _, err = s.LongTerm.AddSummary(ctx, a, longterm.SummaryArgs{Content: text, Targets: about}); err == nil ||
+		if _, err = s.LongTerm.AddSummary(ctx, a, memories.SummaryArgs{Content: text, Targets: about}); err == nil ||
 			fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
 )
@@ -37,9 +37,9 @@ func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run,
 	if len(p.Targets) == 0 {
 		return nil, nil
 	}
-	var wanted []longterm.NewTarget
+	var wanted []memories.NewTarget
 	for i, t := range p.Targets {
-		wanted = append(wanted, longterm.NewTarget{Index: i, Type: t.Type, Target: t.Target})
+		wanted = append(wanted, memories.NewTarget{Index: i, Type: t.Type, Target: t.Target})
 	}
 	_, err = s.LongTerm.AddTargets(ctx, actor(w, "session", 1), wanted)
 	return nil, err
@@ -66,7 +66,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 	if err != nil {
 		return out, err
 	}
-	var handed longterm.HandedOff
+	var handed memories.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
 		return out, fmt.Errorf("decode the tasks of run %s: %w", ref.Run, err)
 	}
@@ -159,7 +159,7 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 	if err != nil || over {
 		return err
 	}
-	var handed longterm.HandedOff
+	var handed memories.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
 		return fmt.Errorf("decode the tasks of run %s: %w", ref.Run, err)
 	}
@@ -168,7 +168,7 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 		Text     string                `json:"text"`
 		Status   string                `json:"status"`
 		Tasks    []taskResult          `json:"tasks"`
-		Rejected []longterm.ItemResult `json:"rejected,omitempty"`
+		Rejected []memories.ItemResult `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
 	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out.Tasks = nil

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -36,7 +36,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		if err != nil || from > to {
 			return err
 		}
-		to = min(to, from+longterm.SessionMessages-1) // the rest is read when the conversation is idle again
+		to = min(to, from+memories.SessionMessages-1) // the rest is read when the conversation is idle again
 		if _, open, err := tx.AgentRuns().OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
 			return err
 		}

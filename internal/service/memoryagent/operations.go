@@ -7,8 +7,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/tools"
 )
 
@@ -32,19 +31,19 @@ func operations(steps []run.Step) []Operation {
 			var r struct {
 				OK    bool `json:"ok"`
 				Error struct{ Message string }
-				Items []longterm.ItemResult `json:"items"`
+				Items []memories.ItemResult `json:"items"`
 				Text  string                `json:"text"`
 			}
 			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
-				out = append(out, Operation{Tool: c.Tool, Status: longterm.Failed, Code: fault.Code(c.Code),
+				out = append(out, Operation{Tool: c.Tool, Status: memories.Failed, Code: fault.Code(c.Code),
 					Message: r.Error.Message})
 				continue
 			}
 			for _, i := range r.Items {
 				out = append(out, Operation{Tool: c.Tool, Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})
 			}
-			if c.Tool == "update_identity_memory" && strings.HasPrefix(r.Text, longterm.Updated) {
-				out = append(out, Operation{Tool: c.Tool, Status: longterm.Updated})
+			if c.Tool == "update_identity_memory" && strings.HasPrefix(r.Text, memories.Updated) {
+				out = append(out, Operation{Tool: c.Tool, Status: memories.Updated})
 			}
 		}
 	}
@@ -58,13 +57,13 @@ func registered(steps []run.Step) []memory.Task {
 		for _, c := range s.Calls {
 			var r struct {
 				OK      bool                        `json:"ok"`
-				Targets []longterm.RegisteredTarget `json:"targets"`
+				Targets []memories.RegisteredTarget `json:"targets"`
 			}
 			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
 				continue
 			}
 			for _, t := range r.Targets {
-				if t.Status == memorywrite.Added {
+				if t.Status == memories.Added {
 					out = append(out, t.Target)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -242,9 +242,9 @@ func (s *Service) refinedAnswer(
 	error) {
 	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note,
 		Metadata: p.Metadata}
-	var ranked []longterm.RankedItem
+	var ranked []memories.RankedItem
 	for _, c := range in.Candidates {
-		ranked = append(ranked, longterm.RankedItem{ID: c.ID, Skill: c.Skill, Score: c.Score})
+		ranked = append(ranked, memories.RankedItem{ID: c.ID, Skill: c.Skill, Score: c.Score})
 	}
 	found, err := s.candidates(ctx, r.Workspace, ranked)
 	for i, f := range found {

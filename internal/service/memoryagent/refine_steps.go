@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -174,10 +174,10 @@ type shownText struct {
 // shown returns the candidates that still exist.
 func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []Place) (out []shownText,
 	err error) {
-	var ranked []longterm.RankedItem
+	var ranked []memories.RankedItem
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
-		ranked = append(ranked, longterm.RankedItem{ID: c.ID, Skill: c.Skill})
+		ranked = append(ranked, memories.RankedItem{ID: c.ID, Skill: c.Skill})
 	}
 	found, err := s.candidates(ctx, w.Run.Workspace, ranked)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, p
 		at := slices.IndexFunc(p.Refining.Candidates, func(c Candidate) bool {
 			return c.ID == f.ID && c.Skill == (f.Type == memos.MemoryType)
 		})
-		clean := longterm.Sanitized(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
+		clean := memories.Sanitized(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
 		text := memory.WithoutData(strings.TrimSpace(clean.WhenToUse + "\n" + clean.Content))
 		if f.EventTime != nil {
 			text = f.EventTime.UTC().Format("[2006-01-02] ") + text

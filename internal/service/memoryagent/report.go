@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -75,7 +75,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 
 // Undo reverts the changes that a summarize request and its specialists, or a run of another kind, made to memories.
 // Entries that were changed later are skipped. It requires a user.
-func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []longterm.ItemResult, err error) {
+func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []memory.ItemResult, err error) {
 	r, err := s.RequestOf(ctx, a.Workspace, id)
 	if fault.CodeOf(err) == fault.NotFound {
 		r, err = s.runOf(ctx, a.Workspace, id, err)
@@ -83,7 +83,7 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 	if err != nil {
 		return nil, err
 	}
-	in := longterm.UndoArgs{Run: r.Ref.Run}
+	in := memory.UndoArgs{Run: r.Ref.Run}
 	switch {
 	case r.Kind == run.Retrieve:
 		return nil, fault.New(

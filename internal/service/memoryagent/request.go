@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -72,9 +72,9 @@ func (r Request) session() ([]transcript.Message, error) {
 	case n == 0:
 		return nil, fault.New(fault.InvalidArgument, "request has no messages",
 			"send messages, a query or trajectories")
-	case n > longterm.SessionMessages:
+	case n > memories.SessionMessages:
 		return nil, fault.New(fault.TooLarge,
-			fmt.Sprintf("session has %d messages, want at most %d", n, longterm.SessionMessages),
+			fmt.Sprintf("session has %d messages, want at most %d", n, memories.SessionMessages),
 			"split it into several requests")
 	}
 	return numbered(out), nil

@@ -11,8 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -177,14 +176,14 @@ func specialist(w agentrun.RunView, done []Operation, e *run.Result) (json.RawMe
 	identity := false
 	for _, o := range done {
 		switch o.Status {
-		case memorywrite.Added:
+		case memories.Added:
 			out.Added = append(out.Added, o.ID)
-		case longterm.Updated, longterm.Merged, memorywrite.Replaced:
+		case memories.Updated, memories.Merged, memories.Replaced:
 			if o.ID != "" {
 				out.Updated = append(out.Updated, o.ID)
 			}
 			identity = identity || o.Tool == "update_identity_memory"
-		case longterm.Deleted:
+		case memories.Deleted:
 			out.Deleted = append(out.Deleted, o.ID)
 		}
 	}
@@ -251,7 +250,7 @@ func retrieved(w agentrun.RunView, done []Operation, e *run.Result) (json.RawMes
 				}
 			}
 			for _, one := range r.Sessions {
-				if one.Status != longterm.Failed {
+				if one.Status != memories.Failed {
 					out.Sessions = append(out.Sessions, one.ID)
 				}
 			}

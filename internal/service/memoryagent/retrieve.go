@@ -18,8 +18,7 @@ import (
 	"cairn/internal/domain/skill/memos"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -113,20 +112,20 @@ func (q Question) complete() (Question, error) {
 		q.Mode = Auto
 	}
 	if q.TopK == 0 {
-		q.TopK = longterm.UsualTopK
+		q.TopK = memories.UsualTopK
 		if q.Refine.any() {
 			q.TopK = refinedTopK
 		}
 	}
-	if err := memorywrite.CheckQuery(q.Query); err != nil {
+	if err := memories.CheckQuery(q.Query); err != nil {
 		return q, err
 	}
 	switch {
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
 		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid mode %q", q.Mode),
 			"use \"fast\", \"agentic\" or \"auto\"")
-	case q.TopK < 1 || q.TopK > longterm.MostTopK:
-		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, longterm.MostTopK)
+	case q.TopK < 1 || q.TopK > memories.MostTopK:
+		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, memories.MostTopK)
 	}
 	if err := checkMetadata(q.Metadata); err != nil {
 		return q, err
@@ -141,7 +140,7 @@ func (q Question) complete() (Question, error) {
 func asked(messages []transcript.Message) string {
 	for _, m := range slices.Backward(messages) {
 		if text := strings.TrimSpace(m.Content); m.FromHuman() && text != "" && m.Name != trajectory {
-			return clip(text, memorywrite.QueryRunes)
+			return clip(text, memories.QueryRunes)
 		}
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -31,7 +31,7 @@ type Starter interface {
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store    *store.Store
-	LongTerm *longterm.Service
+	LongTerm *memory.LongTermService
 	Loop     Delegator
 	Starter  Starter // nil without Temporal
 	Registry *Registry

@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
 )
 
@@ -69,7 +69,7 @@ func (s *Service) withTurns(ctx context.Context, ws int64, query string, f turnF
 		look.Targets = append(look.Targets, t.Target)
 	}
 	var err error
-	if look.After, look.Before, err = longterm.Days(f.TimeFilter); err != nil {
+	if look.After, look.Before, err = memories.Days(f.TimeFilter); err != nil {
 		return a, err
 	}
 	// An answer without an agent has to be complete, even if ctx has ended.

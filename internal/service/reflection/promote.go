@@ -11,8 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/reflection"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -49,11 +48,11 @@ func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Rea
 			a.Conversation, a.FromSeq, a.ToSeq = e.Conversation, e.FromSeq, e.ToSeq
 		}
 		written, err := s.Keeper.Save(ctx, a,
-			promptmemory.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
+			memories.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
 		if code := fault.CodeOf(err); err != nil && (fault.Table[code].Retryable || code == fault.Internal) {
 			return n, fmt.Errorf("promote note %s to a memory: %w", r.Note.ID, err)
 		}
-		if err == nil && written.Action == memorywrite.Added {
+		if err == nil && written.Action == memories.Added {
 			n++
 		}
 	}

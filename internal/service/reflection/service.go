@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
@@ -28,7 +28,7 @@ const (
 
 // Keeper adds memories.
 type Keeper interface {
-	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.WriteResult, error)
+	Save(ctx context.Context, a agent.Actor, in memory.SaveArgs) (memory.WriteResult, error)
 }
 
 // Ports are the dependencies of the service.

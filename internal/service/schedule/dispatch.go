@@ -12,8 +12,8 @@ import (
 	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/learning/adaptation"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/live"
 	"cairn/internal/store"
 )
 
@@ -27,7 +27,7 @@ type Workflows interface {
 
 // DueRuns starts the due runs of a workspace.
 type DueRuns interface {
-	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
+	AcceptDue(ctx context.Context, d bank.Due) ([]run.Run, error)
 }
 
 // Messages accepts messages.
@@ -44,7 +44,7 @@ type DispatcherPorts struct {
 	Messages  Messages
 	Timeouts  contract.StepTimeouts // of a curation
 	TurnSpec  func() agentrun.Spec  // returns the configuration of a new turn
-	LearnSpec func() runspec.Spec   // returns the configuration of a new learning run
+	LearnSpec func() bank.Spec      // returns the configuration of a new learning run
 	Log       *slog.Logger
 }
 
@@ -103,7 +103,7 @@ func (s *Dispatcher) evolve(ctx context.Context, slot scheduled.ClaimedFiring) (
 	if err != nil {
 		return "", "", fmt.Errorf("start the evolution rounds: %w", err)
 	}
-	updates, err := s.Updates.AcceptDue(ctx, s.due(slot, adaptation.MinDecisions))
+	updates, err := s.Updates.AcceptDue(ctx, s.due(slot, live.MinDecisions))
 	switch {
 	case err != nil:
 		return "", "", fmt.Errorf("start the policy updates: %w", err)
@@ -113,8 +113,8 @@ func (s *Dispatcher) evolve(ctx context.Context, slot scheduled.ClaimedFiring) (
 	return Started, "", nil
 }
 
-func (s *Dispatcher) due(slot scheduled.ClaimedFiring, least int) runspec.Due {
-	return runspec.Due{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Spec: s.LearnSpec(), Least: least}
+func (s *Dispatcher) due(slot scheduled.ClaimedFiring, least int) bank.Due {
+	return bank.Due{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Spec: s.LearnSpec(), Least: least}
 }
 
 // say sends the prompt of a task as a turn. A stored turn is always processed: if the start of its

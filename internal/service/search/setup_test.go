@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/library"
-	"cairn/internal/service/promptmemory"
+	promptmemory "cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -48,7 +48,7 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) fill() {
 	b.t.Helper()
 	b.skill("open-boathouse", "Open the boathouse in the morning")
-	memories := &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Store, Embedder: b.Finder.Embedder,
+	memories := &promptmemory.PromptService{PromptPorts: promptmemory.PromptPorts{Store: b.db.Store, Embedder: b.Finder.Embedder,
 		Space: b.Finder.Space}}
 	fact := promptmemory.SaveArgs{Content: "The boathouse opens at eight."}
 	_, err := memories.Save(b.t.Context(), b.User(), fact)

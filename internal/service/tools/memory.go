@@ -7,8 +7,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/memorywrite"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 // rememberers may read and write memories: users, the agent of a turn, and reviews.
@@ -19,31 +18,31 @@ const where = " Store facts about the user and the world in memory, procedures i
 	"reply in the soul. Do not store what is outdated within a week."
 
 // Memory returns the tools for prompt memories.
-func Memory(k *promptmemory.Service) ([]Tool, error) {
+func Memory(k *memories.PromptService) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "memory_save", Class: agent.Fast, Origins: rememberers,
 			Description: "Remember one fact for all later conversations. Write one declarative sentence, not an " +
 				"instruction to yourself. Saving a known fact changes nothing." + where},
-			func(ctx context.Context, a agent.Actor, in saveArgs) (promptmemory.WriteResult, error) {
-				return k.Save(ctx, a, promptmemory.SaveArgs(in))
+			func(ctx context.Context, a agent.Actor, in saveArgs) (memories.WriteResult, error) {
+				return k.Save(ctx, a, memories.SaveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_replace", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Correct a remembered fact. Select the entry by its ID or a part of its text, and send " +
 				"the complete new text." + where},
-			func(ctx context.Context, a agent.Actor, in replaceArgs) (promptmemory.WriteResult, error) {
-				return k.Replace(ctx, a, promptmemory.ReplaceArgs(in))
+			func(ctx context.Context, a agent.Actor, in replaceArgs) (memories.WriteResult, error) {
+				return k.Replace(ctx, a, memories.ReplaceArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_remove", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Forget a remembered fact that is wrong, outdated, or that the user wants forgotten. " +
 				"Select the entry by its ID or a part of its text."},
-			func(ctx context.Context, a agent.Actor, in removeArgs) (promptmemory.WriteResult, error) {
-				return k.Remove(ctx, a, promptmemory.RemoveArgs(in))
+			func(ctx context.Context, a agent.Actor, in removeArgs) (memories.WriteResult, error) {
+				return k.Remove(ctx, a, memories.RemoveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_batch", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Apply several changes to one store, all or none. Only the final state must fit the " +
 				"limit. To make room in a full store, merge or remove entries, then add." + where},
-			func(ctx context.Context, a agent.Actor, in batchArgs) (promptmemory.WriteResult, error) {
-				return k.Batch(ctx, a, promptmemory.BatchArgs(in))
+			func(ctx context.Context, a agent.Actor, in batchArgs) (memories.WriteResult, error) {
+				return k.Batch(ctx, a, memories.BatchArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true,
 			Idempotent: true,
@@ -51,19 +50,19 @@ func Memory(k *promptmemory.Service) ([]Tool, error) {
 				"tasks, tools and earlier sessions. Each result has its source messages and sessions. " +
 				"Memories saved in this conversation are found before they are in the prompt. " +
 				"Without a match, the list is empty."},
-			func(ctx context.Context, a agent.Actor, in searchArgs) (promptmemory.SearchResult, error) {
-				return k.Search(ctx, a, promptmemory.SearchArgs(in))
+			func(ctx context.Context, a agent.Actor, in searchArgs) (memories.SearchResult, error) {
+				return k.Search(ctx, a, memories.SearchArgs(in))
 			})),
 	)
 }
 
 // Arguments of the use cases with limits.
 type (
-	saveArgs    promptmemory.SaveArgs
-	replaceArgs promptmemory.ReplaceArgs
-	removeArgs  promptmemory.RemoveArgs
-	batchArgs   promptmemory.BatchArgs
-	searchArgs  promptmemory.SearchArgs
+	saveArgs    memories.SaveArgs
+	replaceArgs memories.ReplaceArgs
+	removeArgs  memories.RemoveArgs
+	batchArgs   memories.BatchArgs
+	searchArgs  memories.SearchArgs
 )
 
 func (saveArgs) Bound(p map[string]*jsonschema.Schema) {
@@ -93,8 +92,8 @@ func (batchArgs) Bound(p map[string]*jsonschema.Schema) {
 }
 
 func (searchArgs) Bound(p map[string]*jsonschema.Schema) {
-	boundText(p["query"], 1, memorywrite.QueryRunes)
-	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(promptmemory.MostResults))
+	boundText(p["query"], 1, memories.QueryRunes)
+	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(memories.MostResults))
 	p["k"].Default = []byte("6")
 	p["sources"].Items.Enum = []any{"memory", "notes", "chunks"}
 }

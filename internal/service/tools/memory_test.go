@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
@@ -35,13 +35,13 @@ func setup(t *testing.T) *bundle {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	return &bundle{Registry: registry(t, &promptmemory.Service{
-		Ports: promptmemory.Ports{Store: s, Embedder: embedder, Space: space,
+	return &bundle{Registry: registry(t, &memory.PromptService{
+		PromptPorts: memory.PromptPorts{Store: s, Embedder: embedder, Space: space,
 			Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}), t: t,
 		ws: ws.ID}
 }
 
-func registry(t *testing.T, k *promptmemory.Service) *tools.Registry {
+func registry(t *testing.T, k *memory.PromptService) *tools.Registry {
 	t.Helper()
 	all, err := tools.Memory(k)
 	testkit.Must(t, err)

@@ -7,11 +7,11 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 // Notes returns the tools for daily notes.
-func Notes(k *promptmemory.Service) ([]Tool, error) {
+func Notes(k *memories.PromptService) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{
 			Name:    agent.NoteAppend,
@@ -21,12 +21,12 @@ func Notes(k *promptmemory.Service) ([]Tool, error) {
 				"Notes are found by search and are never in a prompt, so put here what is outdated within a week. " +
 				"Adding a known observation changes nothing.",
 		},
-			func(ctx context.Context, a agent.Actor, in noteArgs) (promptmemory.NoteResult, error) {
-				return k.AppendNote(ctx, a, promptmemory.NoteArgs(in))
+			func(ctx context.Context, a agent.Actor, in noteArgs) (memories.NoteResult, error) {
+				return k.AppendNote(ctx, a, memories.NoteArgs(in))
 			})))
 }
 
-type noteArgs promptmemory.NoteArgs
+type noteArgs memories.NoteArgs
 
 func (noteArgs) Bound(p map[string]*jsonschema.Schema) {
 	boundText(p["observation"], 1, memory.EntryRunes)

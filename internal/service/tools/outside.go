@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // outsiders are agents of other programs, which manage memories themselves.
@@ -124,7 +124,7 @@ type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message
 
 // MemoryServer returns the tools with which agents of other programs write long-term memory.
 // RetrievalServer has the tools to read it.
-func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
+func MemoryServer(l *memories.LongTermService, take Take) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Origins: outsiders,
 			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. Search " +
@@ -132,21 +132,21 @@ func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 				"one guideline: adding another replaces it."},
 			func(ctx context.Context, a agent.Actor, in outsideAdd) (itemsResult, error) {
 				done, err := l.AddMemories(ctx, in.of(a),
-					[]longterm.NewMemory{{Content: in.Content, WhenToUse: in.WhenToUse, Metadata: in.Metadata}})
+					[]memories.NewMemory{{Content: in.Content, WhenToUse: in.WhenToUse, Metadata: in.Metadata}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
 			Description: "Correct or complete one long-term memory. Its ID does not change."},
 			func(ctx context.Context, a agent.Actor, in outsideUpdate) (itemsResult, error) {
 				done, err := l.UpdateMemories(ctx, in.of(a),
-					[]longterm.ChangedMemory{{ID: in.ID, Content: in.Content, Metadata: in.Metadata}})
+					[]memories.ChangedMemory{{ID: in.ID, Content: in.Content, Metadata: in.Metadata}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
 			Description: "Forget one long-term memory that is wrong, outdated, or that the user wants forgotten. " +
 				"To replace it by a new statement, update it instead."},
 			func(ctx context.Context, a agent.Actor, in outsideDelete) (itemsResult, error) {
-				done, err := l.DeleteMemories(ctx, in.of(a), []longterm.DeleteRequest{{ID: in.ID}})
+				done, err := l.DeleteMemories(ctx, in.of(a), []memories.DeleteRequest{{ID: in.ID}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "summary_memory", Class: agent.Fast, Origins: outsiders,
@@ -163,7 +163,7 @@ func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 }
 
 // one returns the result of a call with one item.
-func one(done []longterm.ItemResult, err error) (itemsResult, error) {
+func one(done []memories.ItemResult, err error) (itemsResult, error) {
 	if err != nil {
 		return itemsResult{}, err
 	}

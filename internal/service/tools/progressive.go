@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // Options select how the tools of progressive memory are offered to an agent.
@@ -57,7 +57,7 @@ var ProgressiveNames = []string{"add_memory", "update_memory", "delete_memory", 
 	"add_summary_memory", "read_identity_memory", "update_identity_memory", "think_tool", "hands_off"}
 
 // Tools returns the tools of the profile.
-func (p Profile) Tools(l *longterm.Service) ([]Tool, error) {
+func (p Profile) Tools(l *memories.LongTermService) ([]Tool, error) {
 	var out []Tool
 	for _, name := range p.Names {
 		make := makers[name]
@@ -82,7 +82,7 @@ func (p Profile) Tools(l *longterm.Service) ([]Tool, error) {
 }
 
 // makers has the constructor of each tool.
-var makers = map[string]func(Options, *longterm.Service) (Tool, error){
+var makers = map[string]func(Options, *memories.LongTermService) (Tool, error){
 	"add_memory":             addMemory,
 	"update_memory":          updateMemory,
 	"delete_memory":          deleteMemory,

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memory"
 )
 
 // The tools of progressive memory have a different schema for each set of options. The schema is
@@ -45,7 +45,7 @@ type given[Item any] struct {
 // progressive builds a tool. Use gets the valid items; bad has the results of invalid ones, which
 // use reports.
 func progressive[Item, Out any](o Options, d definition,
-	use func(ctx context.Context, a agent.Actor, items []given[Item], bad []longterm.ItemResult) (Out, error)) (Tool,
+	use func(ctx context.Context, a agent.Actor, items []given[Item], bad []memory.ItemResult) (Out, error)) (Tool,
 	error) {
 	fail := func(err error) (Tool, error) { return Tool{}, fmt.Errorf("tool %s: %w", d.spec.Name, err) }
 	r, whole, err := d.reader(o, func() (*jsonschema.Schema, error) { return schemaOf[Item]() })
@@ -69,17 +69,17 @@ func progressive[Item, Out any](o Options, d definition,
 			return nil, err
 		}
 		var items []given[Item]
-		var bad []longterm.ItemResult
+		var bad []memory.ItemResult
 		for i, raw := range raws {
 			one := given[Item]{Index: i}
 			if err := r.item(raw, &one.Value); err != nil {
-				bad = append(bad, longterm.FailedItem(i, err))
+				bad = append(bad, memory.FailedItem(i, err))
 				continue
 			}
 			items = append(items, one)
 		}
 		if len(items) == 0 {
-			return nil, longterm.AllFailed(bad)
+			return nil, memory.AllFailed(bad)
 		}
 		return use(ctx, a, items, bad)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // Maximum number of items per call.
@@ -34,7 +34,7 @@ func nonEmpty(names ...string) func(map[string]*jsonschema.Schema) {
 	}
 }
 
-func addMemory(o Options, l *longterm.Service) (Tool, error) {
+func addMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_memory", Class: agent.Fast,
 		Description: "Remember one thing about your target. Search for it first with vector_retrieve_memory, " +
 			"and do not add it twice."},
@@ -58,10 +58,10 @@ func addMemory(o Options, l *longterm.Service) (Tool, error) {
 		d.drop = append(d.drop, "metadata")
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[addItem],
-		bad []longterm.ItemResult) (itemsResult, error) {
-		in := make([]longterm.NewMemory, len(items))
+		bad []memories.ItemResult) (itemsResult, error) {
+		in := make([]memories.NewMemory, len(items))
 		for i, one := range items {
-			in[i] = longterm.NewMemory{Index: one.Index, Content: one.Value.Content, WhenToUse: one.Value.WhenToUse,
+			in[i] = memories.NewMemory{Index: one.Index, Content: one.Value.Content, WhenToUse: one.Value.WhenToUse,
 				Metadata: one.Value.Metadata}
 		}
 		done, err := l.AddMemories(ctx, a, in)
@@ -78,7 +78,7 @@ type updateItem struct {
 	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"fields to change; null removes a field, other fields are kept"`
 }
 
-func updateMemory(o Options, l *longterm.Service) (Tool, error) {
+func updateMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Destructive: true,
 		Description: "Correct or complete one memory of your target. Its ID does not change."},
 		bound: nonEmpty("memory_id", "memory_content")}
@@ -87,10 +87,10 @@ func updateMemory(o Options, l *longterm.Service) (Tool, error) {
 		d.spec.Description = "Correct or complete memories of your target. Their IDs do not change."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem],
-		bad []longterm.ItemResult) (itemsResult, error) {
-		in := make([]longterm.ChangedMemory, len(items))
+		bad []memories.ItemResult) (itemsResult, error) {
+		in := make([]memories.ChangedMemory, len(items))
 		for i, one := range items {
-			in[i] = longterm.ChangedMemory{Index: one.Index, ID: one.Value.ID, Content: one.Value.Content,
+			in[i] = memories.ChangedMemory{Index: one.Index, ID: one.Value.ID, Content: one.Value.Content,
 				Metadata: one.Value.Metadata}
 		}
 		done, err := l.UpdateMemories(ctx, a, in)
@@ -105,7 +105,7 @@ type deleteItem struct {
 	ID string `json:"memory_id" jsonschema:"ID of the memory, from vector_retrieve_memory"`
 }
 
-func deleteMemory(o Options, l *longterm.Service) (Tool, error) {
+func deleteMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Destructive: true,
 		Description: "Forget one memory of your target that is wrong or outdated. To replace it by a new " +
 			"statement, update it instead."},
@@ -116,11 +116,11 @@ func deleteMemory(o Options, l *longterm.Service) (Tool, error) {
 			"statement, update it instead."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem],
-		bad []longterm.ItemResult) (itemsResult, error) {
-		var in []longterm.DeleteRequest
+		bad []memories.ItemResult) (itemsResult, error) {
+		var in []memories.DeleteRequest
 		for _, one := range items {
-			if !slices.ContainsFunc(in, func(g longterm.DeleteRequest) bool { return g.ID == one.Value.ID }) {
-				in = append(in, longterm.DeleteRequest{Index: one.Index, ID: one.Value.ID})
+			if !slices.ContainsFunc(in, func(g memories.DeleteRequest) bool { return g.ID == one.Value.ID }) {
+				in = append(in, memories.DeleteRequest{Index: one.Index, ID: one.Value.ID})
 			}
 		}
 		done, err := l.DeleteMemories(ctx, a, in)
@@ -138,16 +138,16 @@ type retrieveItem struct {
 	Time   string `json:"time_filter,omitempty" jsonschema:"limit to a day, YYYYMMDD, or to a range of days, YYYYMMDD,YYYYMMDD"`
 }
 
-func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
+func vectorRetrieveMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "vector_retrieve_memory", Class: agent.Fast, ReadOnly: true,
 		Idempotent: true, Description: "Search memories by words and meaning."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target", "query")(p)
 			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
-			p["time_filter"].Pattern = longterm.TimeFilter
+			p["time_filter"].Pattern = memories.TimeFilter
 		}}
 	if o.Multiple {
-		d.list, d.most = "query_items", longterm.MostWants
+		d.list, d.most = "query_items", memories.MostWants
 		d.spec.Description = "Search memories by words and meaning, with several queries. A memory that several " +
 			"queries find is shown once."
 	}
@@ -160,11 +160,11 @@ func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
 			"session of its ref_memory_id with read_history_memory."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem],
-		bad []longterm.ItemResult) (retrieved, error) {
-		in := longterm.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats,
+		bad []memories.ItemResult) (retrieved, error) {
+		in := memories.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats,
 			Named: a.Run != ""}
 		for _, one := range items {
-			in.Wants = append(in.Wants, longterm.Query{Index: one.Index, Query: one.Value.Query,
+			in.Wants = append(in.Wants, memories.Query{Index: one.Index, Query: one.Value.Query,
 				Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})
 		}
 		found, err := l.Retrieve(ctx, a, in)

@@ -8,8 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
+	memories "cairn/internal/service/memory"
 )
 
 // mostPairs is the maximum number of targets in a call.
@@ -24,10 +23,10 @@ type metaItem struct {
 // metaResult lists the registered targets.
 type metaResult struct {
 	Text    string                      `json:"text"`
-	Targets []longterm.RegisteredTarget `json:"targets"`
+	Targets []memories.RegisteredTarget `json:"targets"`
 }
 
-func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
+func addMetaMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_meta_memory", Class: agent.Fast, Idempotent: true,
 		Description: "Register one target of memories. Targets that are already listed need not be " +
 			"registered."},
@@ -41,10 +40,10 @@ func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 			"be registered."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[metaItem],
-		bad []longterm.ItemResult) (metaResult, error) {
-		var in []longterm.NewTarget
+		bad []memories.ItemResult) (metaResult, error) {
+		var in []memories.NewTarget
 		for _, one := range items {
-			in = append(in, longterm.NewTarget{Index: one.Index, Type: memory.Type(one.Value.Type),
+			in = append(in, memories.NewTarget{Index: one.Index, Type: memory.Type(one.Value.Type),
 				Target: one.Value.Target, Description: one.Value.Description})
 		}
 		done, err := l.AddNamedTargets(ctx, a, in)
@@ -53,11 +52,11 @@ func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 		}
 		added, text := 0, ""
 		for _, t := range done {
-			if t.Status == longterm.Failed {
+			if t.Status == memories.Failed {
 				bad = append(bad, t.ItemResult)
 				continue
 			}
-			if t.Status == memorywrite.Added {
+			if t.Status == memories.Added {
 				added++
 			}
 			text += fmt.Sprintf("\n%s: %s(%s)", t.Status, t.Target.Type, t.Target.Target)
@@ -76,12 +75,12 @@ func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 // nothing is the argument type of tools without arguments.
 type nothing struct{}
 
-func readMetaMemory(o Options, l *longterm.Service) (Tool, error) {
+func readMetaMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_meta_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true,
 		Description: "List the targets of memories, one per line: - type(target): content."}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing],
-		_ []longterm.ItemResult) (longterm.Meta, error) {
-		return l.ReadMeta(ctx, a, longterm.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only})
+		_ []memories.ItemResult) (memories.Meta, error) {
+		return l.ReadMeta(ctx, a, memories.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only})
 	})
 }
 
@@ -91,14 +90,14 @@ type identityResult struct {
 	Version int    `json:"version"`
 }
 
-func readIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
+func readIdentityMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_identity_memory", Class: agent.Fast, ReadOnly: true,
 		Idempotent:  true,
 		Description: "Read your identity: the document about your role, personality and current state."}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing],
-		_ []longterm.ItemResult) (identityResult, error) {
+		_ []memories.ItemResult) (identityResult, error) {
 		v, err := l.ReadIdentity(ctx, a)
-		return identityResult{Text: longterm.IdentityText(v), Version: v.Version}, err
+		return identityResult{Text: memories.IdentityText(v), Version: v.Version}, err
 	})
 }
 
@@ -107,7 +106,7 @@ type identityItem struct {
 	Expected *int   `json:"expected_version,omitempty" jsonschema:"version that you have read; omit to replace any version"`
 }
 
-func updateIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
+func updateIdentityMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_identity_memory", Class: agent.Fast, Destructive: true,
 		Description: "Replace your identity document as a whole. Read it first, and change it only if " +
 			"something about you has changed."},
@@ -117,8 +116,8 @@ func updateIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 			p["expected_version"].Minimum = jsonschema.Ptr(0.0)
 		}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[identityItem],
-		_ []longterm.ItemResult) (identityResult, error) {
-		w, err := l.UpdateIdentity(ctx, a, longterm.IdentityArgs{Content: items[0].Value.Content,
+		_ []memories.ItemResult) (identityResult, error) {
+		w, err := l.UpdateIdentity(ctx, a, memories.IdentityArgs{Content: items[0].Value.Content,
 			Expected: items[0].Value.Expected})
 		return identityResult{Text: fmt.Sprintf("%s, version %d", w.Status, w.Version), Version: w.Version}, err
 	})
@@ -131,13 +130,13 @@ type thought struct {
 // Think is the tool for reflection between steps.
 const Think = "think_tool"
 
-func thinkTool(o Options, _ *longterm.Service) (Tool, error) {
+func thinkTool(o Options, _ *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: Think, Class: agent.Control, ReadOnly: true, Idempotent: true,
 		Description: "Think before you continue: write down what you know, what is missing and what follows. " +
 			"The call has no other effect."},
 		bound: nonEmpty("reflection")}
 	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought],
-		_ []longterm.ItemResult) (textResult, error) {
+		_ []memories.ItemResult) (textResult, error) {
 		if o.OutputReflection {
 			return textResult{Text: items[0].Value.Reflection}, nil
 		}
@@ -151,7 +150,7 @@ type taskItem struct {
 }
 
 // handsOff checks its call and has no effect. The workflow runs the tasks in its result.
-func handsOff(o Options, l *longterm.Service) (Tool, error) {
+func handsOff(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "hands_off", Class: agent.Control,
 		Description: "Hand this session off to the specialist of a listed target, which updates its memories."},
 		bound: func(p map[string]*jsonschema.Schema) {
@@ -164,10 +163,10 @@ func handsOff(o Options, l *longterm.Service) (Tool, error) {
 			"memories in parallel. Name all targets that the session has facts about in one call."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[taskItem],
-		bad []longterm.ItemResult) (longterm.HandedOff, error) {
-		in := longterm.HandOffArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only}
+		bad []memories.ItemResult) (memories.HandedOff, error) {
+		in := memories.HandOffArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only}
 		for _, one := range items {
-			in.Tasks = append(in.Tasks, longterm.NewTask{Index: one.Index, Type: memory.Type(one.Value.Type),
+			in.Tasks = append(in.Tasks, memories.NewTask{Index: one.Index, Type: memory.Type(one.Value.Type),
 				Target: one.Value.Target})
 		}
 		out, err := l.HandOff(ctx, a, in)

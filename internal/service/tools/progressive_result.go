@@ -1,17 +1,16 @@
 package tools
 
 import (
+	"cairn/internal/service/memory"
 	"fmt"
 	"slices"
 	"strings"
-
-	"cairn/internal/service/longterm"
 )
 
 // itemsResult is the result of a call that changes memories.
 type itemsResult struct {
-	Text  string                `json:"text" jsonschema:"one line per item"`
-	Items []longterm.ItemResult `json:"items"`
+	Text  string              `json:"text" jsonschema:"one line per item"`
+	Items []memory.ItemResult `json:"items"`
 }
 
 // textResult is a result with text for the model.
@@ -21,9 +20,9 @@ type textResult struct {
 
 // retrieved is the result of a search.
 type retrieved struct {
-	Text   string                `json:"text" jsonschema:"one memory per line"`
-	IDs    []string              `json:"memory_ids"`
-	Failed []longterm.ItemResult `json:"failed,omitempty"`
+	Text   string              `json:"text" jsonschema:"one memory per line"`
+	IDs    []string            `json:"memory_ids"`
+	Failed []memory.ItemResult `json:"failed,omitempty"`
 }
 
 // maxItemMessage is the maximum length in characters of the error of one item, so that with code and hint it is as
@@ -31,10 +30,10 @@ type retrieved struct {
 const maxItemMessage = 160
 
 // both joins the results of valid and invalid items, in the order of the call.
-func both(done, bad []longterm.ItemResult) (itemsResult, error) {
+func both(done, bad []memory.ItemResult) (itemsResult, error) {
 	all := slices.Concat(done, bad)
-	slices.SortFunc(all, func(a, b longterm.ItemResult) int { return a.Index - b.Index })
-	if err := longterm.AllFailed(all); err != nil {
+	slices.SortFunc(all, func(a, b memory.ItemResult) int { return a.Index - b.Index })
+	if err := memory.AllFailed(all); err != nil {
 		return itemsResult{}, err
 	}
 	lines := make([]string, len(all))
@@ -46,10 +45,10 @@ func both(done, bad []longterm.ItemResult) (itemsResult, error) {
 }
 
 // line formats the result of one item for the model.
-func line(i longterm.ItemResult, numbered bool) string {
+func line(i memory.ItemResult, numbered bool) string {
 	text := i.Status
 	switch {
-	case i.Status == longterm.Failed:
+	case i.Status == memory.Failed:
 		text = fmt.Sprintf("error: %s: %s", i.Code, i.Message)
 		if i.Hint != "" {
 			text += "; " + i.Hint

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript/intake"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 type historyItem struct {
@@ -24,16 +24,16 @@ type historyResult struct {
 	History memory.History `json:"history"`
 }
 
-func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
+func addHistoryMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true,
 		Description: "Store the transcript of one session. A repeated session is stored once."},
 		bound: func(p map[string]*jsonschema.Schema) {
-			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(longterm.SessionMessages)
+			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(memories.SessionMessages)
 			p["messages"].Types, p["messages"].Type = nil, "array"
 			p["messages"].Items = &jsonschema.Schema{Type: "object"}
 		}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem],
-		_ []longterm.ItemResult) (historyResult, error) {
+		_ []memories.ItemResult) (historyResult, error) {
 		raw, err := json.Marshal(items[0].Value.Messages)
 		if err != nil {
 			return historyResult{}, err
@@ -57,30 +57,30 @@ type readItem struct {
 // readResult is the result of reading transcripts.
 type readResult struct {
 	Text     string             `json:"text" jsonschema:"transcripts, each after a line with its ID"`
-	Sessions []longterm.Session `json:"sessions" jsonschema:"sessions that were read, without their text"`
+	Sessions []memories.Session `json:"sessions" jsonschema:"sessions that were read, without their text"`
 }
 
-func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
+func readHistoryMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true,
 		Idempotent: true, Description: "Read the transcript of the session that a memory comes from, page by " +
 			"page, or only the parts that match a query."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_id")(p)
 			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0),
-				jsonschema.Ptr(float64(longterm.MostTokens))
+				jsonschema.Ptr(float64(memories.MostTokens))
 			p["max_tokens"].Default = []byte("4000")
 			p["offset"].Minimum = jsonschema.Ptr(0.0)
 		}}
 	if o.Multiple {
-		d.list, d.member, d.most = "memory_ids", "memory_id", longterm.ReadSessions
+		d.list, d.member, d.most = "memory_ids", "memory_id", memories.ReadSessions
 		d.shared = []string{"query", "max_tokens", "offset"}
 		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories come from, at "+
-			"most %d per call, page by page, or only the parts that match a query.", longterm.ReadSessions)
+			"most %d per call, page by page, or only the parts that match a query.", memories.ReadSessions)
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem],
-		bad []longterm.ItemResult) (readResult, error) {
+		bad []memories.ItemResult) (readResult, error) {
 		first := items[0].Value
-		in := longterm.ReadArgs{Query: first.Query, MaxTokens: first.MaxTokens, Offset: first.Offset}
+		in := memories.ReadArgs{Query: first.Query, MaxTokens: first.MaxTokens, Offset: first.Offset}
 		for _, one := range items {
 			in.IDs = append(in.IDs, one.Value.ID)
 		}
@@ -93,7 +93,7 @@ func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 		for i, s := range sessions {
 			part := fmt.Sprintf("id: %s\n%s", s.ID, s.Text)
 			switch {
-			case s.Status == longterm.Failed:
+			case s.Status == memories.Failed:
 				part = fmt.Sprintf("id: %s\n%s", s.ID, line(s.ItemResult, false))
 			case s.NextOffset > 0:
 				part += fmt.Sprintf("\n(more: read on with offset %d)", s.NextOffset)
@@ -102,7 +102,7 @@ func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 			parts, out.Sessions = append(parts, part), append(out.Sessions, s)
 		}
 		for _, b := range bad {
-			parts, out.Sessions = append(parts, line(b, true)), append(out.Sessions, longterm.Session{ItemResult: b})
+			parts, out.Sessions = append(parts, line(b, true)), append(out.Sessions, memories.Session{ItemResult: b})
 		}
 		out.Text = strings.Join(parts, "\n\n")
 		return out, nil
@@ -114,7 +114,7 @@ type summaryItem struct {
 	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"additional facts"`
 }
 
-func addSummaryMemory(o Options, l *longterm.Service) (Tool, error) {
+func addSummaryMemory(o Options, l *memories.LongTermService) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast,
 		Description: "Store a short digest of this session for later searches. A session has only one: " +
 			"another call replaces it."},
@@ -123,8 +123,8 @@ func addSummaryMemory(o Options, l *longterm.Service) (Tool, error) {
 		d.drop = []string{"metadata"}
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem],
-		_ []longterm.ItemResult) (itemsResult, error) {
-		done, err := l.AddSummary(ctx, a, longterm.SummaryArgs{Content: items[0].Value.Summary,
+		_ []memories.ItemResult) (itemsResult, error) {
+		done, err := l.AddSummary(ctx, a, memories.SummaryArgs{Content: items[0].Value.Summary,
 			Metadata: items[0].Value.Metadata})
 		if err != nil {
 			return itemsResult{}, err

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/pgtest"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
@@ -22,7 +22,7 @@ import (
 type progressive struct {
 	t     *testing.T
 	store *store.Store
-	long  *longterm.Service
+	long  *memories.LongTermService
 	ws    int64
 	n     int
 }
@@ -35,8 +35,8 @@ func setupProgressive(t *testing.T) *progressive {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	p := &progressive{t: t, store: s, long: &longterm.Service{
-		Ports: longterm.Ports{Store: s, Embedder: embedder, Space: space,
+	p := &progressive{t: t, store: s, long: &memories.LongTermService{
+		Ports: memories.Ports{Store: s, Embedder: embedder, Space: space,
 			Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}}
 	p.enter("a")
 	return p
@@ -96,7 +96,7 @@ func about(t memory.Type, target string) func(*agent.Actor) {
 func ids(t *testing.T, r tools.Result) (out []string) {
 	t.Helper()
 	var result struct {
-		Items []longterm.ItemResult `json:"items"`
+		Items []memories.ItemResult `json:"items"`
 	}
 	testkit.Must(t, json.Unmarshal(r.JSON, &result))
 	for _, i := range result.Items {
@@ -171,7 +171,7 @@ func TestASessionGoesThroughAllTools(t *testing.T) {
 	tasks, _ := p.call(r, "hands_off", `{"memory_tasks":[{"memory_type":"personal","memory_target":"ALICE"},`+
 		`{"memory_type":"personal","memory_target":"alice"},{"memory_type":"tool","memory_target":"web_search"},`+
 		`{"memory_type":"personal","memory_target":"bob"},{"memory_type":"summary","memory_target":"x"}]}`)
-	var handed longterm.HandedOff
+	var handed memories.HandedOff
 	testkit.Must(t, json.Unmarshal(tasks.JSON, &handed))
 	if fmt.Sprint(handed.Tasks) != "[{personal Alice} {tool tool_guidelines}]" || len(handed.Rejected) != 2 ||
 		handed.Rejected[0].Code != fault.NotFound || handed.Rejected[1].Code != fault.InvalidArgument {

@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // Typed tools are tools of progressive memory whose names include a memory type or another fixed
@@ -113,7 +113,7 @@ func (p Profile) WithOwnNames(text string) string {
 }
 
 // typed returns the typed tools for one tool of the profile.
-func typed(of string, o Options, l *longterm.Service) ([]Tool, error) {
+func typed(of string, o Options, l *memories.LongTermService) ([]Tool, error) {
 	t, err := makers[of](o, l)
 	if err != nil {
 		return nil, err

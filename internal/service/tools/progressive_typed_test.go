@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/service/tools"
 )
 
@@ -26,7 +26,7 @@ func TestTypedToolsTakeWhatTheirNamesLeaveOpen(t *testing.T) {
 	} {
 		o := &c.profile.Options
 		o.Typed, o.Multiple, o.Thinking = true, false, true
-		made, err := c.profile.Tools(&longterm.Service{})
+		made, err := c.profile.Tools(&memories.LongTermService{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,11 +7,11 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/promptmemory"
+	memories "cairn/internal/service/memory"
 )
 
 // Soul returns the tool for the user's reply preferences. Autonomous reviews do not have it.
-func Soul(k *promptmemory.Service) ([]Tool, error) {
+func Soul(k *memories.PromptService) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{
 			Name:        "soul_update",
@@ -25,12 +25,12 @@ func Soul(k *promptmemory.Service) ([]Tool, error) {
 				"rules. Store facts about the user and the world in memory, procedures in a skill, and the way to " +
 				"reply in the soul.",
 		},
-			func(ctx context.Context, a agent.Actor, in soulArgs) (promptmemory.SoulResult, error) {
-				return k.SoulUpdate(ctx, a, promptmemory.SoulArgs(in))
+			func(ctx context.Context, a agent.Actor, in soulArgs) (memories.SoulResult, error) {
+				return k.SoulUpdate(ctx, a, memories.SoulArgs(in))
 			})))
 }
 
-type soulArgs promptmemory.SoulArgs
+type soulArgs memories.SoulArgs
 
 func (soulArgs) Bound(p map[string]*jsonschema.Schema) {
 	boundText(p["content"], 0, memory.SoulRunes)

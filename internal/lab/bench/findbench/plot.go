@@ -1,24 +1,23 @@
 package findbench
 
 import (
+	"cairn/internal/service/evaluation"
 	"fmt"
-
-	"cairn/internal/service/evaluation/chart"
 )
 
 // Plot returns an SVG chart of the search time by workspace size with logarithmic axes: one
 // line per number of dimensions for Cairn and for exact search, and for the graph where
 // measured.
 func Plot(rows []Row) string {
-	var lines []chart.Line
+	var lines []evaluation.Line
 	add := func(name string, x, y float64) {
 		for i := range lines {
 			if lines[i].Name == name {
-				lines[i].Points = append(lines[i].Points, chart.Point{X: x, Y: y})
+				lines[i].Points = append(lines[i].Points, evaluation.Point{X: x, Y: y})
 				return
 			}
 		}
-		lines = append(lines, chart.Line{Name: name, Points: []chart.Point{{X: x, Y: y}}})
+		lines = append(lines, evaluation.Line{Name: name, Points: []evaluation.Point{{X: x, Y: y}}})
 	}
 	for _, r := range rows {
 		if r.Workspaces > 1 {
@@ -32,6 +31,6 @@ func Plot(rows []Row) string {
 			add(fmt.Sprintf("bare exact, %d dimensions", r.Dims), x, r.BareP50)
 		}
 	}
-	return string(chart.SVG(chart.Chart{Title: "p50 in ms over memories in the workspace, both logarithmic",
+	return string(evaluation.SVG(evaluation.Chart{Title: "p50 in ms over memories in the workspace, both logarithmic",
 		Lines: lines, LogX: true, LogY: true, Values: true}))
 }

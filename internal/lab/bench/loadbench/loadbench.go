@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/dump"
-	"cairn/internal/service/longterm"
+	memories "cairn/internal/service/memory"
 )
 
 // Result is the result of a measurement. Rates are memories per second.
@@ -106,11 +106,11 @@ func rate(n int, f func() error) (float64, error) {
 func save(ctx context.Context, h *app.App, ws int64, n int, seed uint64) error {
 	rows := corpus.Synthetic(seed)
 	for at := 0; at < n; at += batch {
-		var in []longterm.BatchMemory
+		var in []memories.BatchMemory
 		for i := at; i < min(at+batch, n); i++ {
 			said := time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC)
-			in = append(in, longterm.BatchMemory{Type: memory.Personal, Target: fmt.Sprintf("Person %d", i%targets),
-				NewMemory: longterm.NewMemory{Content: rows.Text(i), EventTime: &said}})
+			in = append(in, memories.BatchMemory{Type: memory.Personal, Target: fmt.Sprintf("Person %d", i%targets),
+				NewMemory: memories.NewMemory{Content: rows.Text(i), EventTime: &said}})
 		}
 		items, err := h.LongTerm.AddBatch(ctx,
 			agent.Actor{Workspace: ws, Origin: agent.OriginUser, Op: fmt.Sprintf("batch %d", at)}, in)

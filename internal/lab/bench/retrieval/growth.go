@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/search/lexplan"
 	"cairn/internal/lab/corpus"
-	"cairn/internal/service/evaluation/chart"
+	"cairn/internal/service/evaluation"
 	"cairn/internal/service/search"
 )
 
@@ -143,8 +143,8 @@ func (r Report) Plot() []byte {
 	times := r.lines("P50 MS", func(row Row) string { return row.Name })
 	bytes := r.lines("INDEX BYTES", func(row Row) string { return row.Name[:1] })
 	foot := "documents, logarithmic"
-	return chart.SVG(
-		chart.Chart{
+	return evaluation.SVG(
+		evaluation.Chart{
 			Title: fmt.Sprintf("agreement of the best %d with exhaustive BM25", growthK),
 			Foot:  foot,
 			LogX:  true,
@@ -152,28 +152,28 @@ func (r Report) Plot() []byte {
 			High:  1,
 			Lines: agreement,
 		},
-		chart.Chart{Title: "p50 of a search by words in ms, logarithmic", Foot: foot, LogX: true, LogY: true,
+		evaluation.Chart{Title: "p50 of a search by words in ms, logarithmic", Foot: foot, LogX: true, LogY: true,
 			Values: true, Lines: times},
-		chart.Chart{Title: "bytes of the index of words per document", Foot: foot, LogX: true, Low: 0, High: 800,
+		evaluation.Chart{Title: "bytes of the index of words per document", Foot: foot, LogX: true, Low: 0, High: 800,
 			Values: true, Lines: bytes},
 	)
 }
 
 // lines are the values of a column by size, one line for each name.
-func (r Report) lines(column string, name func(Row) string) (out []chart.Line) {
+func (r Report) lines(column string, name func(Row) string) (out []evaluation.Line) {
 	for _, row := range r.Rows {
 		at := 0
 		for at < len(out) && out[at].Name != name(row) {
 			at++
 		}
 		if at == len(out) {
-			out = append(out, chart.Line{Name: name(row)})
+			out = append(out, evaluation.Line{Name: name(row)})
 		}
 		l := &out[at]
 		if n := len(l.Points); n > 0 && l.Points[n-1].X == float64(row.Size) {
 			continue // the bytes are the same for all kinds of queries
 		}
-		l.Points = append(l.Points, chart.Point{X: float64(row.Size), Y: row.Values[column]})
+		l.Points = append(l.Points, evaluation.Point{X: float64(row.Size), Y: row.Values[column]})
 	}
 	return out
 }

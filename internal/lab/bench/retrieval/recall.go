@@ -14,8 +14,7 @@ import (
 
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/evaluation/locomo"
-	"cairn/internal/service/evaluation/longmemeval"
+	"cairn/internal/service/evaluation"
 	"cairn/internal/service/search"
 )
 
@@ -63,12 +62,12 @@ type question struct {
 
 // locomoSamples reads a LoCoMo file. Adversarial questions are left out.
 func locomoSamples(path string) (out []sample, err error) {
-	talks, err := locomo.Open(path)
+	talks, err := evaluation.OpenLocomo(path)
 	for _, s := range talks {
 		one := sample{Conversation: s.Conversation}
 		for i, q := range s.Questions {
 			switch {
-			case q.Category == locomo.Adversarial:
+			case q.Category == evaluation.Adversarial:
 			case len(q.Evidence) == 0:
 				one.skipped++
 			default:
@@ -83,7 +82,7 @@ func locomoSamples(path string) (out []sample, err error) {
 
 // longmemevalSamples reads a LongMemEval file. Questions without an answer are left out.
 func longmemevalSamples(path string) (out []sample, err error) {
-	all, err := longmemeval.Open(path)
+	all, err := evaluation.OpenLongMemEval(path)
 	for _, s := range all {
 		one := sample{Conversation: s.Conversation}
 		if s.Unanswerable() || len(s.Evidence) == 0 {

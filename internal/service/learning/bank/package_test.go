@@ -18,7 +18,6 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -278,7 +277,7 @@ func TestPromptsOfABankReachTheModel(t *testing.T) {
 	_, err := l.Banks.SetPrompt(t.Context(), l.DB.A.ID, bank.Default, prompt.Remember, "en",
 		"Keep only plants.\n{{material}}\n{{language}}\n{{reply}}")
 	testkit.Must(t, err)
-	k := runspec.DefaultSpanOptions()
+	k := bank.DefaultSpanOptions()
 	k.K = 3
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(), Keeping: k,
 		Messages: pgtest.Said("The greenhouse has nine lemon trees.")})

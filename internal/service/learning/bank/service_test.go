@@ -11,8 +11,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/evolution"
-	"cairn/internal/service/learning/training"
+	"cairn/internal/service/learning/train"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -194,9 +193,9 @@ func TestAFrozenBankKeepsItsVersion(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = l.Banks.Follow(ctx, bank.FollowRequest{Workspace: ws, Shared: l.DB.B.ID})
 	wants(t, "following a shared bank", err, fault.Protected)
-	_, err = l.Trainings.Accept(ctx, training.Request{Workspace: ws, WorkspaceKey: l.DB.A.Key})
+	_, err = l.Trainings.Accept(ctx, train.Request{Workspace: ws, WorkspaceKey: l.DB.A.Key})
 	wants(t, "a training", err, fault.Protected)
-	_, err = l.Rounds.Accept(ctx, evolution.Request{Workspace: ws, WorkspaceKey: l.DB.A.Key})
+	_, err = l.Rounds.Accept(ctx, train.EvolutionRequest{Workspace: ws, WorkspaceKey: l.DB.A.Key})
 	wants(t, "a round of the designer", err, fault.Protected)
 
 	listed, err := l.Banks.List(ctx, ws)

@@ -15,8 +15,6 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/extraction"
-	"cairn/internal/service/learning/runspec"
 	"cairn/internal/store"
 )
 
@@ -29,8 +27,8 @@ type Request struct {
 	Bank         string // empty means the default bank
 	Fresh        bool   // build again, even if the session has a run
 	Retry        bool   // build again if the run of the session has failed or was canceled
-	Spec         runspec.Spec
-	Keeping      runspec.SpanOptions
+	Spec         bank.Spec
+	Keeping      bank.SpanOptions
 }
 
 // Accept stores a session and its run, and starts the workflow. The same request returns the same
@@ -64,7 +62,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 		return err
 	})
 	if err == nil {
-		runspec.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
+		bank.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
 	}
 	return out, err
 }
@@ -107,13 +105,13 @@ func (s *Service) accept(ctx context.Context, tx store.Tx, r Request, messages [
 	if head, err = s.pinnedHead(ctx, tx, head); err != nil {
 		return out, err
 	}
-	if err := runspec.Complete(ctx, tx, &r.Keeping, true); err != nil {
+	if err := bank.Complete(ctx, tx, &r.Keeping, true); err != nil {
 		return out, err
 	}
-	spec := extraction.Spec{
+	spec := bank.ExtractionSpec{
 		Spec:    r.Spec,
 		Keeping: r.Keeping,
-		Lang:    runspec.Language(messages),
+		Lang:    bank.Language(messages),
 		Bank:    name,
 		BankID:  head.ID,
 		Version: head.Version.Number,
@@ -127,9 +125,9 @@ func (s *Service) accept(ctx context.Context, tx store.Tx, r Request, messages [
 	if spec.Model, err = spec.Model.WithInstructions(head.Version.Prompts); err != nil {
 		return out, err
 	}
-	instructions := spec.Model.Instructions[runspec.InstructionKey(prompt.Remember, spec.Lang)]
+	instructions := spec.Model.Instructions[bank.InstructionKey(prompt.Remember, spec.Lang)]
 	spec.Author = spec.Model.Name + "@" + prompt.Hash(instructions)
-	return runspec.Accept(ctx, tx, n, spec)
+	return bank.Accept(ctx, tx, n, spec)
 }
 
 // pinnedHead returns the version for live choices: the active one, or the one that a frozen

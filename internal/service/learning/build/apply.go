@@ -8,13 +8,12 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/service/learning/extraction"
-	"cairn/internal/service/longterm"
-	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/learning/bank"
+	memories "cairn/internal/service/memory"
 )
 
 // apply applies the resolved actions once, and records the outcome of each.
-func (s *Service) apply(ctx context.Context, session extraction.Session, span executor.Span, decisionID string,
+func (s *Service) apply(ctx context.Context, session bank.Session, span executor.Span, decisionID string,
 	actions []executor.ResolvedAction) error {
 	changes := changesOf(span, actions)
 	if len(changes.Deletes)+len(changes.Updates)+len(changes.Inserts) == 0 {
@@ -30,9 +29,9 @@ func (s *Service) apply(ctx context.Context, session extraction.Session, span ex
 		r := &actions[item.Index]
 		r.Memory = item.ID
 		switch item.Status {
-		case longterm.Failed:
+		case memories.Failed:
 			r.Outcome, r.Note = executor.Refused, string(item.Code)+": "+item.Message
-		case longterm.AlreadyExists, memorywrite.Unchanged, longterm.Merged:
+		case memories.AlreadyExists, memories.Unchanged, memories.Merged:
 			r.Outcome = executor.Duplicate
 		}
 	}
@@ -40,20 +39,20 @@ func (s *Service) apply(ctx context.Context, session extraction.Session, span ex
 }
 
 // changesOf returns the memory changes of actions.
-func changesOf(span executor.Span, actions []executor.ResolvedAction) (out longterm.SpanChanges) {
+func changesOf(span executor.Span, actions []executor.ResolvedAction) (out memories.SpanChanges) {
 	for i, a := range actions {
 		if a.Outcome != executor.OK {
 			continue
 		}
 		switch a.Type {
 		case memoryskill.Delete:
-			out.Deletes = append(out.Deletes, longterm.DeleteRequest{Index: i, ID: a.Memory})
+			out.Deletes = append(out.Deletes, memories.DeleteRequest{Index: i, ID: a.Memory})
 		case memoryskill.Update:
-			out.Updates = append(out.Updates, longterm.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
+			out.Updates = append(out.Updates, memories.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
 		case memoryskill.Insert:
-			added := longterm.NewMemory{Index: i, Content: a.Content, EventTime: eventTime(span, a.Evidence)}
+			added := memories.NewMemory{Index: i, Content: a.Content, EventTime: eventTime(span, a.Evidence)}
 			out.Inserts = append(out.Inserts,
-				longterm.SpanMemory{NewMemory: added, Type: typeOf(a), About: subject(span, a)})
+				memories.SpanMemory{NewMemory: added, Type: typeOf(a), About: subject(span, a)})
 		}
 	}
 	return out

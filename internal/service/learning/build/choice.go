@@ -9,17 +9,14 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/decision"
-	"cairn/internal/service/learning/extraction"
-	"cairn/internal/service/learning/runspec"
 	"cairn/internal/store"
 )
 
 // decide chooses the skills of a span. If an earlier attempt has chosen, decide returns that
 // choice.
-func (s *Service) decide(ctx context.Context, session extraction.Session, span executor.Span,
+func (s *Service) decide(ctx context.Context, session bank.Session, span executor.Span,
 	head bank.Head) (d learning.Decision, err error) {
-	id := decision.ID(session.Run.Ref, span.Number)
+	id := bank.ID(session.Run.Ref, span.Number)
 	found, canary := false, 0
 	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found {
@@ -50,7 +47,7 @@ func (s *Service) decide(ctx context.Context, session extraction.Session, span e
 }
 
 // choose makes and stores the choice of a decision, unless another attempt has stored one.
-func (s *Service) choose(ctx context.Context, tx store.Tx, d learning.Decision, o runspec.SpanOptions, head bank.Head,
+func (s *Service) choose(ctx context.Context, tx store.Tx, d learning.Decision, o bank.SpanOptions, head bank.Head,
 	vector []float32, candidates []policy.Candidate) (learning.Decision, error) {
 	how, fresh, err := s.explore(ctx, tx, d.ID, o.K, head)
 	if err != nil {
@@ -84,7 +81,7 @@ func (s *Service) choose(ctx context.Context, tx store.Tx, d learning.Decision, 
 		choice = drawn(choice, o, d.Span)
 	}
 	choice.ID, choice.Policy, choice.Bank = d.ID, head.Version.Policy, head.Version.BankSHA
-	choice.Tokens = extraction.Tokens(extraction.SkillsOf(head.Bank, choice.Chosen))
+	choice.Tokens = bank.Tokens(bank.SkillsOf(head.Bank, choice.Chosen))
 	d.Choice.Decision = choice
 	if err := tx.Decisions().PutDecision(ctx, d); err != nil {
 		return d, err
@@ -94,7 +91,7 @@ func (s *Service) choose(ctx context.Context, tx store.Tx, d learning.Decision, 
 }
 
 // drawn replaces the choice of a policy by a uniform draw.
-func drawn(d policy.Decision, o runspec.SpanOptions, span int) policy.Decision {
+func drawn(d policy.Decision, o bank.SpanOptions, span int) policy.Decision {
 	d.Logits, d.Bias, d.Fresh, d.Chosen, d.Greedy = make([]float64, len(d.Candidates)), 0, nil, nil, false
 	chosen := policy.SampleTopK(d.Logits, d.Candidates, o.K, keyedrand.Key{Run: o.Draw, Span: span})
 	for _, i := range chosen {

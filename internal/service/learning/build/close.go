@@ -8,9 +8,7 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/decision"
-	"cairn/internal/service/learning/extraction"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/store"
 )
 
@@ -18,7 +16,7 @@ import (
 // failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, spec, over, err := runspec.Read[extraction.Spec, Result](ctx, tx, ref)
+		r, spec, over, err := bank.Read[bank.ExtractionSpec, Result](ctx, tx, ref)
 		if err != nil || over != nil {
 			if over != nil {
 				out = *over
@@ -29,7 +27,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 		if err != nil {
 			return err
 		}
-		if err := decision.CountUse(ctx, tx, spec.BankID, decisions); err != nil {
+		if err := bank.CountUse(ctx, tx, spec.BankID, decisions); err != nil {
 			return err
 		}
 		out = sum(decisions)

@@ -6,8 +6,8 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/live"
 	"cairn/internal/store"
 )
 
@@ -55,7 +55,7 @@ const maxVersions = 32
 func recentSkills(ctx context.Context, tx store.Tx, head bank.Head, window int) (fresh []string, since int, err error) {
 	brought, err := tx.Outcomes().RecentSkills(ctx, head.ID, head.Version.Number, maxVersions)
 	for _, b := range brought {
-		t := b.Explored / adaptation.MinDecisions
+		t := b.Explored / live.MinDecisions
 		if t >= window { // all earlier versions are older, too
 			break
 		}

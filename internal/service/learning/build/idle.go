@@ -10,8 +10,6 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/cases"
-	"cairn/internal/service/learning/runspec"
 	"cairn/internal/store"
 )
 
@@ -20,8 +18,8 @@ type IdleRequest struct {
 	Workspace    int64
 	WorkspaceKey string
 	Conversation int64
-	Spec         runspec.Spec
-	Keeping      runspec.SpanOptions
+	Spec         bank.Spec
+	Keeping      bank.SpanOptions
 }
 
 // AcceptIdle builds memories of the unread messages, if the workspace uses memory skills. It
@@ -33,7 +31,7 @@ func (s *Service) AcceptIdle(ctx context.Context, in IdleRequest) (out *run.Run,
 		return err
 	})
 	if err == nil && out != nil {
-		runspec.Start(ctx, s.ports.Starter, in.WorkspaceKey, *out)
+		bank.Start(ctx, s.ports.Starter, in.WorkspaceKey, *out)
 	}
 	return out, err
 }
@@ -67,7 +65,7 @@ func (s *Service) acceptIdle(ctx context.Context, tx store.Tx, in IdleRequest) (
 	if err != nil {
 		return nil, err
 	}
-	if err := cases.RecordCorrections(ctx, tx, head.ID, in.Conversation, from, to); err != nil {
+	if err := bank.RecordCorrections(ctx, tx, head.ID, in.Conversation, from, to); err != nil {
 		return nil, err
 	}
 	key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
@@ -75,7 +73,7 @@ func (s *Service) acceptIdle(ctx context.Context, tx store.Tx, in IdleRequest) (
 	if err != nil {
 		return nil, err
 	}
-	if err := runspec.Complete(ctx, tx, &in.Keeping, false); err != nil {
+	if err := bank.Complete(ctx, tx, &in.Keeping, false); err != nil {
 		return nil, err
 	}
 	generation, place := before.Generation+1, fmt.Sprintf("idle-%d-%d", in.Conversation, to)

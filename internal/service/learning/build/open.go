@@ -6,8 +6,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning/extraction"
-	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/store"
 )
 
@@ -28,12 +27,12 @@ type Result struct {
 // Open marks a run as started and stores its session. If an earlier attempt has ended the run, over
 // is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spans int, over *Result, err error) {
-	var session extraction.Session
+	var session bank.Session
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		if _, _, over, err = runspec.Read[extraction.Spec, Result](ctx, tx, ref); err != nil || over != nil {
+		if _, _, over, err = bank.Read[bank.ExtractionSpec, Result](ctx, tx, ref); err != nil || over != nil {
 			return err
 		}
-		session, err = extraction.ReadSession(ctx, tx, ref.Run)
+		session, err = bank.ReadSession(ctx, tx, ref.Run)
 		return err
 	})
 	if err != nil || over != nil {

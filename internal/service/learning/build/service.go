@@ -12,19 +12,16 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/ports"
-	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/extraction"
-	"cairn/internal/service/learning/probe"
-	"cairn/internal/service/learning/runspec"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/learning/live"
+	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
 
 // Memories writes long-term memories and sessions.
 type Memories interface {
 	AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error)
-	ApplySpan(ctx context.Context, a agent.Actor, in longterm.SpanChanges) ([]longterm.ItemResult, error)
+	ApplySpan(ctx context.Context, a agent.Actor, in memories.SpanChanges) ([]memories.ItemResult, error)
 }
 
 // Ports are the dependencies of the service.
@@ -32,12 +29,12 @@ type Ports struct {
 	Store    *store.Store
 	Banks    *bank.Service
 	Encoder  bank.Encoder
-	Asker    runspec.Asker
+	Asker    bank.Asker
 	Executor executor.Executor // nil means the model of the build
 	Memories Memories
-	Updates  *adaptation.Service // returns the policy that is on canary
-	Probes   *probe.Service      // accepts probes of finished builds
-	Starter  runspec.Starter
+	Updates  *live.Adaptation // returns the policy that is on canary
+	Probes   *live.Probes     // accepts probes of finished builds
+	Starter  bank.Starter
 	Space    int16 // of the embedder's vectors
 }
 
@@ -53,7 +50,7 @@ func New(p Ports) (*Service, error) {
 		return nil, err
 	}
 	if p.Executor == nil {
-		p.Executor = extraction.Executor{Asker: p.Asker}
+		p.Executor = bank.Executor{Asker: p.Asker}
 	}
 	return &Service{p}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/pgtest"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
-	"cairn/internal/service/learning/runspec"
 	"cairn/internal/testkit"
 )
 
@@ -24,7 +24,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 
 // request returns a request with two messages, each in its own span.
 func request(l *pgtest.Learning) build.Request {
-	k := runspec.DefaultSpanOptions()
+	k := bank.DefaultSpanOptions()
 	k.Tokens, k.Overlap, k.K = 24, 0, 4 // all skills
 	return build.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(), Keeping: k,
 		Messages: pgtest.Said(
@@ -138,7 +138,7 @@ func TestAnIdleConversationIsRememberedOnce(t *testing.T) {
 	l.DB.Exec("update runs set status = 'ended', outcome = 'failed', ended_at = now()")
 	idle := build.IdleRequest{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Conversation: r.Conversation,
 		Spec:    l.Spec(),
-		Keeping: runspec.DefaultSpanOptions()}
+		Keeping: bank.DefaultSpanOptions()}
 	out, err := l.Builds.AcceptIdle(t.Context(), idle)
 	if err != nil || out != nil {
 		t.Errorf("where agents remember: %+v, %v", out, err)

@@ -9,7 +9,6 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
-	"cairn/internal/service/learning/extraction"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 )
@@ -49,22 +48,22 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out l
 	})
 }
 
-func (s *Service) readSession(ctx context.Context, ref run.Ref) (out extraction.Session, err error) {
+func (s *Service) readSession(ctx context.Context, ref run.Ref) (out bank.Session, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		out, err = extraction.ReadSession(ctx, tx, ref.Run)
+		out, err = bank.ReadSession(ctx, tx, ref.Run)
 		return err
 	})
 	return out, err
 }
 
 // carryOut calls the model for a span and applies its actions.
-func (s *Service) carryOut(ctx context.Context, session extraction.Session, span executor.Span, head bank.Head,
+func (s *Service) carryOut(ctx context.Context, session bank.Session, span executor.Span, head bank.Head,
 	d learning.Decision) (out learning.SpanOutcome, err error) {
 	contents, err := s.readContents(ctx, session.Run.Workspace, d.Choice.Shown)
 	if err != nil {
 		return out, err
 	}
-	skills := extraction.SkillsOf(head.Bank, d.Choice.Chosen)
+	skills := bank.SkillsOf(head.Bank, d.Choice.Chosen)
 	actions, outcome, err := s.ports.Executor.Execute(ctx, executor.Input{Ref: session.Run.Ref,
 		Model: session.Spec.Model, Step: fmt.Sprintf("span/%d", span.Number), Lang: session.Spec.Lang, Span: span,
 		Skills: skills, Shown: d.Choice.Shown, Contents: contents})
@@ -74,7 +73,7 @@ func (s *Service) carryOut(ctx context.Context, session extraction.Session, span
 		return out, err
 	}
 	out = learning.SpanOutcome{Outcome: outcome,
-		Actions: executor.Resolve(actions, extraction.Roles(skills), extraction.Handles(d.Choice.Shown))}
+		Actions: executor.Resolve(actions, bank.Roles(skills), bank.Handles(d.Choice.Shown))}
 	return out, s.apply(ctx, session, span, d.ID, out.Actions)
 }
 

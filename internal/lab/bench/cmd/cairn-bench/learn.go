@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/lab/bench/taubench"
 	"cairn/internal/lab/world"
-	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation"
 )
 
 // Benchmarks of the offline rules on public data.
@@ -153,7 +153,7 @@ func (p *program) runLoop(ctx context.Context, o world.Options, talks, logs stri
 	o.Answers = &world.Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
 	o.Log = func(format string, args ...any) { fmt.Fprintf(p.errs, format+"\n", args...) }
 	var d world.Data
-	if d.Talks, err = locomo.Open(talks); err != nil {
+	if d.Talks, err = evaluation.OpenLocomo(talks); err != nil {
 		return err
 	}
 	if logs != "" {

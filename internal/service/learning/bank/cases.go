@@ -1,0 +1,39 @@
+package bank
+
+import (
+	"context"
+
+	"cairn/internal/domain/learning"
+	"cairn/internal/domain/ports"
+	"cairn/internal/store"
+)
+
+// CasesPorts are the dependencies of the service.
+type CasesPorts struct {
+	Store *store.Store
+	Banks *Service
+}
+
+// Cases records judgements of replies and lists cases.
+type Cases struct{ ports CasesPorts }
+
+// NewCases returns a service. It returns an error if a port is nil.
+func NewCases(p CasesPorts) (*Cases, error) {
+	err := ports.Require("cases", map[string]any{"Store": p.Store, "Banks": p.Banks})
+	if err != nil {
+		return nil, err
+	}
+	return &Cases{p}, nil
+}
+
+// List lists the open hard cases of a bank, latest first.
+func (s *Cases) List(ctx context.Context, ws int64, name string, most int) (out []learning.Case, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+		head, err := s.ports.Banks.ReadHead(ctx, tx, OrDefault(name))
+		if err == nil {
+			out, err = Open(ctx, tx, head.ID, most)
+		}
+		return err
+	})
+	return out, err
+}

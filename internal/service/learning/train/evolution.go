@@ -1,0 +1,51 @@
+// Package evolution changes banks in rounds. A round selects hard cases, and a model proposes
+// edits. The edited bank replaces the active one if it is better on held-out conversations.
+//
+//	r, err := rounds.Accept(ctx, evolution.Request{…})
+
+package train
+
+import (
+	"log/slog"
+
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/ports"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/store"
+)
+
+// Ports are the dependencies of the service.
+type Ports struct {
+	bank.Extensions
+	Store   *store.Store
+	Banks   *bank.Service
+	Encoder bank.Encoder
+	Asker   bank.Asker
+	Starter bank.Starter
+	Log     *slog.Logger
+	Space   int16 // embedding space of the vectors
+}
+
+// Evolution runs rounds of evolution.
+type Evolution struct {
+	ports    Ports
+	miner    Designer
+	designer designer.Designer
+	player   bank.Player
+}
+
+// NewEvolution returns a service. It returns an error if a port is nil.
+func NewEvolution(p Ports) (*Evolution, error) {
+	err := ports.Require("evolution", map[string]any{"Store": p.Store, "Banks": p.Banks,
+		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
+		"Starter": p.Starter, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	s := &Evolution{ports: p, miner: Designer{Encoder: p.Encoder, Asker: p.Asker}, designer: p.Designer,
+		player: bank.Player{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
+	if s.designer == nil {
+		s.designer = s.miner
+	}
+	return s, nil
+}
