@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/curate"
+	"cairn/internal/service/library"
 	"cairn/internal/service/offload"
 	"cairn/internal/service/reflection"
 )
@@ -90,9 +90,9 @@ func (s *sweeper) Page(_ context.Context, claim string, rows int) (contract.Swee
 
 type curator struct{ calls }
 
-func (s *curator) Curate(_ context.Context, ws int64, dryRun bool) (curate.Report, error) {
-	changes := []curate.SkillChange{{Action: curate.Stale}, {Action: curate.Archive}, {Action: curate.Stale}}
-	return curate.Report{Changes: changes, Similar: make([]curate.SimilarPair, 2)}, s.note("curate %d %t", ws, dryRun)
+func (s *curator) Curate(_ context.Context, ws int64, dryRun bool) (library.CuratorReport, error) {
+	changes := []library.SkillChange{{Action: library.Stale}, {Action: library.Archive}, {Action: library.Stale}}
+	return library.CuratorReport{Changes: changes, Similar: make([]library.SimilarPair, 2)}, s.note("curate %d %t", ws, dryRun)
 }
 
 func TestSweepActivitiesTranslate(t *testing.T) {

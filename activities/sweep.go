@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/service/curate"
+	"cairn/internal/service/library"
 )
 
 // Sweeper starts due tasks.
@@ -16,7 +16,7 @@ type Sweeper interface {
 
 // Curator archives unused skills.
 type Curator interface {
-	Curate(ctx context.Context, workspace int64, dryRun bool) (curate.Report, error)
+	Curate(ctx context.Context, workspace int64, dryRun bool) (library.CuratorReport, error)
 }
 
 // Sweep are the activities of scheduled work.
@@ -42,7 +42,7 @@ func (a Sweep) Page(ctx context.Context, in contract.SweepPageInput) (contract.S
 func (a Sweep) Curate(ctx context.Context, in contract.CurateInput) (contract.CurateResult, error) {
 	r, err := a.Curator.Curate(ctx, in.Workspace, false)
 	return contract.CurateResult{
-		Staled: r.Count(curate.Stale), Archived: r.Count(curate.Archive), Restored: r.Count(curate.Restore),
+		Staled: r.Count(library.Stale), Archived: r.Count(library.Archive), Restored: r.Count(library.Restore),
 		Similar: len(r.Similar),
 	}, temporalError(err)
 }

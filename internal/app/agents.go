@@ -11,7 +11,6 @@ import (
 	"cairn/internal/service/completion"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/idle"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/offload"
@@ -110,9 +109,9 @@ func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcr
 
 // buildIdle wires the service that processes idle conversations.
 func (h *App) buildIdle() (err error) {
-	h.Idle, err = idle.New(idle.Ports{Store: h.Store, Agents: h.Progressive, Builder: h.Learning.Builds,
+	h.Idle, err = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: h.Store, Agents: h.Progressive, Builder: h.Learning.Builds,
 		Distiller: h.Distill, Learner: h.Feedback, Days: h.Reflect,
-		Specs: idle.Specs{Agents: h.turnSpec, Build: h.learnSpec,
+		Specs: memoryagent.Specs{Agents: h.turnSpec, Build: h.learnSpec,
 			Distill: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }}})
 	h.AgentRuns.Builder = h.Idle
 	return err

@@ -28,19 +28,15 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/audit"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/health"
-	"cairn/internal/service/idle"
 	"cairn/internal/service/inbox"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/intake"
@@ -55,8 +51,6 @@ import (
 	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
-	"cairn/internal/service/skillexec"
-	"cairn/internal/service/support"
 	"cairn/internal/service/tools"
 	"cairn/internal/service/vectorspace"
 	"cairn/internal/store"
@@ -90,10 +84,10 @@ type App struct {
 	Progressive *memoryagent.Service
 	Adds        *memoryagent.Adder
 	Reflect     *reflection.Service
-	Idle        *idle.Service
+	Idle        *memoryagent.IdleReader
 	Learning    *learning.Service
 	Evaluations *evaluation.Service
-	Shell       *skillexec.Service // nil unless commands of skills are enabled
+	Shell       *library.Executor // nil unless commands of skills are enabled
 	Erase       *erase.Service
 	Offload     *offload.Service
 	Dumps       *dump.Service
@@ -103,7 +97,7 @@ type App struct {
 	Driver      launcher.Driver
 	Schedules   *schedule.Service
 	Sweeper     *schedule.Sweeper
-	Curator     *curate.Service
+	Curator     *library.Curator
 	Embedder    embedding.Embedder // of the configured model
 	Space       int16              // of the configured model
 	Spaces      *vectorspace.Registry
@@ -112,11 +106,11 @@ type App struct {
 	embedderState *embedderState
 
 	Keys          *apikey.Service
-	Sessions      *consolesession.Service // of the web console
+	Sessions      *apikey.ConsoleSessions // of the web console
 	Explore       *inspect.Service        // read models for people
 	Health        *health.Service
-	Support       *support.Service
-	Audit         *audit.Service
+	Support       *apikey.Support
+	Audit         *inspect.AuditService
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces
@@ -272,7 +266,7 @@ func (h *App) buildMaintenance() error {
 	if err != nil {
 		return err
 	}
-	if h.Curator, err = curate.New(curate.Ports{Store: h.Store, Embedder: h.Embedder}); err != nil {
+	if h.Curator, err = library.NewCurator(library.CuratorPorts{Store: h.Store, Embedder: h.Embedder}); err != nil {
 		return err
 	}
 	h.Erase, err = erase.New(erase.Ports{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,

@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/ledger"
 )
@@ -24,7 +24,7 @@ func (h *App) evaluations(calls *ledger.Ledger, prices llm.Prices) (*evaluation.
 // evaluated makes the workspaces of evaluations.
 type evaluated struct{ h *App }
 
-func (e evaluated) MakeWorkspace(ctx context.Context, name string) (tenancy.Workspace, error) {
+func (e evaluated) MakeWorkspace(ctx context.Context, name string) (access.Workspace, error) {
 	return e.h.Store.Workspace(ctx, name, true)
 }
 

@@ -8,12 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // searchProfile reads the parameters of searches from a YAML file, none for an empty path.
 // Unknown parameters and values out of range are errors.
-func searchProfile(path string) (p rank.Profile, err error) {
+func searchProfile(path string) (p search.Profile, err error) {
 	if path == "" {
 		return p, nil
 	}

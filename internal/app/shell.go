@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/skillexec"
+	"cairn/internal/service/library"
 	"cairn/internal/service/tools"
 )
 
@@ -22,7 +22,7 @@ func (h *App) withShell(all []tools.Tool) ([]tools.Tool, error) {
 		return all, nil
 	}
 	if h.Shell == nil {
-		shell, err := skillexec.New(skillexec.Ports{Library: h.Library, Allowed: Programs(h.Config)})
+		shell, err := library.NewExecutor(library.ExecutorPorts{Library: h.Library, Allowed: Programs(h.Config)})
 		if err != nil {
 			return nil, err
 		}
@@ -83,13 +83,13 @@ type sandboxes struct {
 	groups *sandbox.Groups // nil without cgroups
 }
 
-func (s sandboxes) Run(ctx context.Context, job skillexec.Job) (skillexec.Outcome, error) {
+func (s sandboxes) Run(ctx context.Context, job library.CommandJob) (library.CommandOutcome, error) {
 	var files []sandbox.File
 	for _, f := range job.Files {
 		files = append(files, sandbox.File{Path: f.Path, Content: []byte(f.Content),
 			Executable: path.Dir(f.Path) == skill.Scripts})
 	}
 	o, err := s.groups.Run(ctx, sandbox.Job{Files: files, Argv: job.Argv, Limits: s.limits})
-	return skillexec.Outcome{Exit: o.Exit, Stopped: string(o.Stopped), Stdout: o.Stdout, Stderr: o.Stderr,
+	return library.CommandOutcome{Exit: o.Exit, Stopped: string(o.Stopped), Stdout: o.Stdout, Stderr: o.Stderr,
 		Elapsed: o.Elapsed}, err
 }

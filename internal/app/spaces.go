@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/index"
 	"cairn/internal/service/search"
@@ -65,7 +64,7 @@ func embedder(c config.Config) embedding.Embedder {
 	if c.EmbeddingModel == "" {
 		return embedding.Hashing(c.EmbeddingDimensions)
 	}
-	return endpoint.New(endpoint.Config{BaseURL: cmp.Or(c.EmbeddingBaseURL, c.BaseURL),
+	return embedding.New(embedding.Config{BaseURL: cmp.Or(c.EmbeddingBaseURL, c.BaseURL),
 		APIKey: cmp.Or(c.EmbeddingAPIKey, c.APIKey), Model: c.EmbeddingModel, Dims: c.EmbeddingDimensions,
 		Timeout: c.Timeout, RereadKey: c.Reread("CAIRN_EMBEDDING_API_KEY", "OPENAI_API_KEY")})
 }
@@ -75,7 +74,7 @@ func previousEmbedder(c config.Config) embedding.Embedder {
 	if c.EmbeddingPreviousModel == "" {
 		return nil
 	}
-	return endpoint.New(endpoint.Config{
+	return embedding.New(embedding.Config{
 		BaseURL: cmp.Or(c.EmbeddingPreviousBaseURL, c.EmbeddingBaseURL, c.BaseURL),
 		APIKey:  cmp.Or(c.EmbeddingPreviousAPIKey, c.EmbeddingAPIKey, c.APIKey), Model: c.EmbeddingPreviousModel,
 		Dims: c.EmbeddingPreviousDimensions, Timeout: c.Timeout,

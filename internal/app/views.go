@@ -4,15 +4,12 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/audit"
-	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
-	"cairn/internal/service/support"
 )
 
 // buildViews wires the read models of gateways and commands, and the services for feedback and
@@ -28,7 +25,7 @@ func (h *App) buildViews() (err error) {
 	if err = h.buildConsole(); err != nil {
 		return err
 	}
-	if h.Audit, err = audit.New(audit.Ports{Store: h.Store.Audit()}); err != nil {
+	if h.Audit, err = inspect.NewAudit(inspect.AuditPorts{Store: h.Store.Audit()}); err != nil {
 		return err
 	}
 	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store, Distill: h.Distill}); err != nil {
@@ -71,14 +68,14 @@ func (h *App) buildViews() (err error) {
 
 // buildConsole wires what only people need: sign-ins of the web console, and read models.
 func (h *App) buildConsole() (err error) {
-	h.Sessions, err = consolesession.New(consolesession.Ports{Store: h.Store.ConsoleSessions()})
+	h.Sessions, err = apikey.NewConsoleSessions(apikey.ConsoleSessionsPorts{Store: h.Store.ConsoleSessions()})
 	if err != nil {
 		return err
 	}
 	if h.Explore, err = inspect.New(inspect.Ports{Store: h.Store.Explorer()}); err != nil {
 		return err
 	}
-	if h.Support, err = support.New(support.Ports{Store: h.Store.Support()}); err != nil {
+	if h.Support, err = apikey.NewSupport(apikey.SupportPorts{Store: h.Store.Support()}); err != nil {
 		return err
 	}
 	return h.buildHealth()

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -70,7 +70,7 @@ func (s Channels) ClaimFiles(ctx context.Context, account string, lease time.Dur
 }
 
 // EventFiles returns an event whose files are to be read, and its workspace.
-func (s Channels) EventFiles(ctx context.Context, ref channel.EventRef) (ws tenancy.Workspace, route int64,
+func (s Channels) EventFiles(ctx context.Context, ref channel.EventRef) (ws access.Workspace, route int64,
 	e channel.Event, found bool, err error) {
 	err = s.within(ctx, byKeys, ref.Workspace, func(ctx context.Context, q Tx) error {
 		r, err := q.q.EventFilesGet(ctx, dbsqlc.EventFilesGetParams{WorkspaceID: q.ws, ID: ref.ID})

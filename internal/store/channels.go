@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -91,7 +91,7 @@ func (s Channels) SaveCursor(ctx context.Context, name string, holder uuid.UUID,
 }
 
 // Find returns the workspace and the role of a user or group.
-func (s Channels) Find(ctx context.Context, account, kind, user string) (ws tenancy.Workspace, role string,
+func (s Channels) Find(ctx context.Context, account, kind, user string) (ws access.Workspace, role string,
 	found bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.IdentityFind(ctx, dbsqlc.IdentityFindParams{Account: account, Kind: kind, UserID: storable(user)})
@@ -101,7 +101,7 @@ func (s Channels) Find(ctx context.Context, account, kind, user string) (ws tena
 		if found, role = err == nil, r.Role; r.State != "active" { // it is being erased
 			role = channel.RoleBlocked
 		}
-		ws = tenancy.Workspace{ID: r.WorkspaceID, Name: r.ExternalID, Key: r.Key}
+		ws = access.Workspace{ID: r.WorkspaceID, Name: r.ExternalID, Key: r.Key}
 		return classify("find the user", err)
 	})
 	return ws, role, found, err

@@ -7,7 +7,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -55,7 +54,7 @@ func (s ConsoleSessions) Grants(ctx context.Context, cookie access.CookieHash) (
 		rows, err := q.ConsoleSessionResolve(ctx, cookie[:])
 		for _, r := range rows {
 			out = append(out, access.Grant{ID: r.ID, Key: r.KeyID, Account: r.Account, Scopes: r.Scopes,
-				Idle: r.Idle, Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}})
+				Idle: r.Idle, Workspace: access.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}})
 		}
 		return classify("find the console session", err)
 	})
@@ -114,7 +113,7 @@ func (s ConsoleSessions) Redeem(ctx context.Context, code, cookie access.CookieH
 		if isNoRows(err) {
 			return invalidCode()
 		}
-		g.Workspace = tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}
+		g.Workspace = access.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}
 		return classify("find the code", err)
 	})
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -94,7 +94,7 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 }
 
 // talked creates a conversation with its own run.
-func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversation int64, id string) {
+func (b *bundle) talked(ws access.Workspace, name string, n int64) (conversation int64, id string) {
 	b.t.Helper()
 	b.exec("insert into conversations (workspace_id, external_id) values ($1, $2)", ws.ID, name)
 	b.exec("insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, "+

@@ -13,8 +13,8 @@ import (
 
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/incarnation"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -58,7 +58,7 @@ func (s Erasures) subjectOf(ctx context.Context, t erasure.Target) (out subject,
 		if err != nil {
 			return err
 		}
-		out.hash = subjectHash(incarnation.Base(self.Key), out.key)
+		out.hash = subjectHash(run.Base(self.Key), out.key)
 		out.marks = marksOf(distinct(append([]string{out.key}, out.names...)))
 		return nil
 	})

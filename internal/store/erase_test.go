@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -18,7 +18,7 @@ import (
 func (b *bundle) everywhere() []string { return append(b.tenantTables(), "workspaces") }
 
 // rowsOf counts a workspace's rows of each table.
-func (b *bundle) rowsOf(ws tenancy.Workspace) map[string]int64 {
+func (b *bundle) rowsOf(ws access.Workspace) map[string]int64 {
 	b.t.Helper()
 	out := map[string]int64{}
 	for _, table := range b.everywhere() {

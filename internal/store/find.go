@@ -7,8 +7,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/search/lexplan"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 	"cairn/internal/domain/settings"
 	"cairn/internal/store/dbsqlc"
 )
@@ -46,7 +45,7 @@ func (r indexReader) Statistics(ctx context.Context, words []int32) (index.Stati
 }
 
 // Candidates reads the index of words.
-func (r indexReader) Candidates(ctx context.Context, in index.CandidateQuery) ([]lexplan.Hit, error) {
+func (r indexReader) Candidates(ctx context.Context, in index.CandidateQuery) ([]search.Hit, error) {
 	p := dbsqlc.LexCandidatesParams{WorkspaceID: r.ws, Sets: []string{}, Since: timeOrNull(in.After),
 		Until: timeOrNull(in.Before), MaxRows: int32(in.Limit)}
 	for _, set := range in.Sets {
@@ -57,24 +56,24 @@ func (r indexReader) Candidates(ctx context.Context, in index.CandidateQuery) ([
 		p.Query = &sv
 	}
 	rows, err := r.q.LexCandidates(ctx, p)
-	out := make([]lexplan.Hit, len(rows))
+	out := make([]search.Hit, len(rows))
 	for i, row := range rows {
-		out[i] = lexplan.Hit{Doc: row.Doc, Score: row.Score}
+		out[i] = search.Hit{Doc: row.Doc, Score: row.Score}
 	}
 	return out, classify("find documents by words", err)
 }
 
 // Among compares the words of documents.
-func (r indexReader) Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]lexplan.Hit,
+func (r indexReader) Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]search.Hit,
 	error) {
 	if len(docs) == 0 || len(words) == 0 {
 		return nil, nil
 	}
 	rows, err := r.q.LexAmong(ctx, dbsqlc.LexAmongParams{WorkspaceID: r.ws, Docs: docs, MaxRows: int32(limit),
 		Query: pgvector.NewSparseVectorFromMap(words, sparseDims)})
-	out := make([]lexplan.Hit, len(rows))
+	out := make([]search.Hit, len(rows))
 	for i, row := range rows {
-		out[i] = lexplan.Hit{Doc: row.Doc, Score: row.Score}
+		out[i] = search.Hit{Doc: row.Doc, Score: row.Score}
 	}
 	return out, classify("find documents of a filter by words", err)
 }
@@ -91,11 +90,11 @@ func (r indexReader) Nearest(ctx context.Context, in index.NearestQuery) ([]inde
 }
 
 // Documents reads what ranking needs of documents.
-func (r indexReader) Documents(ctx context.Context, ids []int64) ([]rank.Document, error) {
+func (r indexReader) Documents(ctx context.Context, ids []int64) ([]search.Document, error) {
 	rows, err := r.q.CandidateDocs(ctx, dbsqlc.CandidateDocsParams{WorkspaceID: r.ws, Docs: ids})
-	out := make([]rank.Document, len(rows))
+	out := make([]search.Document, len(rows))
 	for i, row := range rows {
-		d := rank.Document{ID: row.Doc, Kind: row.Kind, Turn: row.Kind == index.KindTurn, Owner: row.OwnerID,
+		d := search.Document{ID: row.Doc, Kind: row.Kind, Turn: row.Kind == index.KindTurn, Owner: row.OwnerID,
 			Seq: int(row.Seq), Session: int(row.Session), Type: row.Type, Target: row.Target,
 			TargetTerms: row.TargetTerms, Asks: row.Asks, Dated: row.Dated, Conversation: row.ConversationID,
 			Utility: row.Utility, Terms: map[int32]float32{}, Rejected: !row.Wanted}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/access"
 	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -39,7 +39,7 @@ func TestASearchInANewWorkspaceReadsOnlyItsSubject(t *testing.T) {
 	t.Parallel()
 	const targets, each = 60, 10
 	k := openTalk(t)
-	fill := func(ws tenancy.Workspace) {
+	fill := func(ws access.Workspace) {
 		k.in(ws, func(ctx context.Context, q store.Tx) error {
 			var steps []memory.Step
 			for i := range targets * each {

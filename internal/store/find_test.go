@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/search/rank"
-	"cairn/internal/domain/tenancy"
+	domainsearch "cairn/internal/domain/search"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -45,7 +45,7 @@ var spring = time.Date(2023, 5, 8, 13, 0, 0, 0, time.UTC)
 
 // say stores a conversation of "name: text" lines, a minute apart; an empty line
 // is two hours of silence.
-func (k *talk) say(ws tenancy.Workspace, id string, from time.Time, lines ...string) {
+func (k *talk) say(ws access.Workspace, id string, from time.Time, lines ...string) {
 	k.t.Helper()
 	c := transcript.Conversation{ID: id}
 	for _, line := range lines {
@@ -69,7 +69,7 @@ func (k *talk) say(ws tenancy.Workspace, id string, from time.Time, lines ...str
 }
 
 // remember stores a memory as the service does.
-func (k *talk) remember(ws tenancy.Workspace, kind memory.Type, target, content string) string {
+func (k *talk) remember(ws access.Workspace, kind memory.Type, target, content string) string {
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
 	k.in(ws, func(ctx context.Context, q store.Tx) error {
@@ -80,7 +80,7 @@ func (k *talk) remember(ws tenancy.Workspace, kind memory.Type, target, content 
 	return e.ID
 }
 
-func (k *talk) find(ws tenancy.Workspace, r search.Request) []string {
+func (k *talk) find(ws access.Workspace, r search.Request) []string {
 	k.t.Helper()
 	found, err := k.finder.Find(k.t.Context(), ws.ID, r)
 	testkit.Must(k.t, err)
@@ -142,7 +142,7 @@ func TestAChangedSettingReordersTheNextSearch(t *testing.T) {
 	if got := ask(search.Request{}); !slices.Equal(got, []string{summary, personal}) {
 		t.Errorf("after the change %v, want the summary %s first", got, summary)
 	}
-	own := search.Request{Profile: rank.Profile{WType: map[string]float64{"summary": 0.1}}}
+	own := search.Request{Profile: domainsearch.Profile{WType: map[string]float64{"summary": 0.1}}}
 	if got := ask(own); !slices.Equal(got, []string{personal, summary}) {
 		t.Errorf("a request with its own factor finds %v, want the personal memory %s first", got, personal)
 	}

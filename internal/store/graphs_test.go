@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -25,7 +25,7 @@ const (
 
 // cloud fills a workspace with memories in groups of near vectors, and marks it as big. It returns
 // query vectors.
-func (b *bundle) cloud(ws tenancy.Workspace, space int16) [][]float32 {
+func (b *bundle) cloud(ws access.Workspace, space int16) [][]float32 {
 	b.t.Helper()
 	r := rand.New(rand.NewPCG(7, uint64(ws.ID)))
 	point := func(near []float32, spread float64) []float32 {
@@ -135,7 +135,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 
 // graphScans counts, in one transaction, how often a search uses the workspace's graph and the key
 // of the vectors.
-func (b *bundle) graphScans(ws tenancy.Workspace, space int16, v []float32) (scans string) {
+func (b *bundle) graphScans(ws access.Workspace, space int16, v []float32) (scans string) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	tx, err := b.admin.Begin(ctx)

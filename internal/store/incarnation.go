@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/incarnation"
+	"cairn/internal/domain/run"
 	"cairn/internal/store/dbsqlc"
 )
 
 // expected returns the incarnation that the database must have in transactions of ctx: that of the
 // activity's workflow, or the one that this process knows.
 func (s *Store) expected(ctx context.Context) int {
-	if n := incarnation.Of(ctx); n != 0 {
+	if n := run.Of(ctx); n != 0 {
 		return n
 	}
 	return int(s.incarnation.Load())
@@ -37,7 +37,7 @@ func (s *Store) ReadIncarnation(ctx context.Context) error {
 // staleProcess handles the refusal of a process that ran during a restore: the process reads the
 // new incarnation, and its caller tries again. An activity of an earlier incarnation stays refused.
 func (s *Store) staleProcess(ctx context.Context, err error) error {
-	if fault.CodeOf(err) != fault.StaleIncarnation || incarnation.Of(ctx) != 0 {
+	if fault.CodeOf(err) != fault.StaleIncarnation || run.Of(ctx) != 0 {
 		return err
 	}
 	if read := s.ReadIncarnation(ctx); read != nil {
@@ -50,7 +50,7 @@ func (s *Store) staleProcess(ctx context.Context, err error) error {
 // because an erasure stores the IDs of the runs that it deletes. Only activities can ask for a lost
 // run: their workflows know its ID from an earlier commit.
 func (q session) lostRun(ctx context.Context, id string, err error) error {
-	if err == nil || !isNoRows(err) || incarnation.Of(ctx) == 0 {
+	if err == nil || !isNoRows(err) || run.Of(ctx) == 0 {
 		return noRun(id, err)
 	}
 	erased, failed := q.q.RunErased(ctx, dbsqlc.RunErasedParams{WorkspaceID: q.ws, ID: id})
@@ -60,7 +60,7 @@ func (q session) lostRun(ctx context.Context, id string, err error) error {
 	if erased {
 		return noRun(id, err)
 	}
-	return fault.Wrap(incarnation.ErrLost, fault.StaleIncarnation,
+	return fault.Wrap(run.ErrLost, fault.StaleIncarnation,
 		fmt.Sprintf("run %s was lost in a restore of the database", id), "")
 }
 

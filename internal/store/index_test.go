@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/domain/access"
 	domainindex "cairn/internal/domain/index"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 )
 
@@ -52,7 +52,7 @@ func TestDocumentFrequenciesEqualARecount(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	for range 60 {
-		ws := []tenancy.Workspace{b.a, b.b}[r.IntN(2)]
+		ws := []access.Workspace{b.a, b.b}[r.IntN(2)]
 		b.in(ws, func(ctx context.Context, q store.Tx) error {
 			b.index(ctx, q, int64(r.IntN(8)), words(r))
 			return nil

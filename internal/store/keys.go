@@ -8,7 +8,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -82,7 +81,7 @@ func (s *Store) principal(ctx context.Context, hash access.KeyHash) (access.Prin
 		return access.Principal{}, access.KeyUsage{}, fault.New(fault.NotFound, "invalid API key",
 			"create a key with `cairn keys create`")
 	}
-	return access.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
+	return access.Principal{Workspace: access.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
 		Scopes: r.Scopes}, usageOf(r.Seconds, r.Idle), classify("find the key", err)
 }
 
@@ -188,7 +187,7 @@ func (s OperatorKeys) GatewayHolder(ctx context.Context, hash access.KeyHash, pe
 				"create a key with `cairn keys create --gateway ACCOUNT --name NAME`")
 		}
 		h = access.GatewayHolder{Key: r.KeyID, Account: r.Account, Blocked: r.Role == "blocked",
-			Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}}
+			Workspace: access.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}}
 		u = usageOf(r.Seconds, r.Idle)
 		return classify("find the key of the gateway", err)
 	})

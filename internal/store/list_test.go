@@ -5,15 +5,15 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
 )
 
 // put creates a skill with one version.
-func (b *bundle) put(ws tenancy.Workspace, category, name, status, description string) {
+func (b *bundle) put(ws access.Workspace, category, name, status, description string) {
 	b.t.Helper()
 	b.exec("insert into packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1) on conflict do "+
 		"nothing", ws.ID)

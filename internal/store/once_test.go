@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -111,7 +111,7 @@ func TestASecondAttemptWaitsForTheFirst(t *testing.T) {
 func TestOperationsOfTwoWorkspacesDoNotMeet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, ws := range []tenancy.Workspace{b.a, b.b} {
+	for _, ws := range []access.Workspace{b.a, b.b} {
 		b.in(ws, func(ctx context.Context, q store.Tx) error {
 			out, err := store.Once(ctx, q, "1/x/0", ws.Name, func() (string, error) { return ws.Name, nil })
 			if out != ws.Name {

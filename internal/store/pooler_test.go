@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/access"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -36,7 +36,7 @@ func TestTransactionsKeepTheirWorkspaceBehindAPooler(t *testing.T) {
 }
 
 // manyReads counts the skills of a workspace in many transactions.
-func manyReads(t *testing.T, s *store.Store, ws tenancy.Workspace, want int) {
+func manyReads(t *testing.T, s *store.Store, ws access.Workspace, want int) {
 	for range 40 {
 		err := s.InWorkspace(t.Context(), ws.ID, func(ctx context.Context, q store.Tx) error {
 			n, err := q.Skills().SkillCount(ctx)

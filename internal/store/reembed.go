@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -18,11 +18,11 @@ type VectorSpaces struct{ *Store }
 func (s *Store) VectorSpaces() VectorSpaces { return VectorSpaces{s} }
 
 // Workspaces lists workspaces.
-func (s VectorSpaces) Workspaces(ctx context.Context, after int64, max int) (out []tenancy.Workspace, err error) {
+func (s VectorSpaces) Workspaces(ctx context.Context, after int64, max int) (out []access.Workspace, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.WorkspacesAll(ctx, dbsqlc.WorkspacesAllParams{After: after, MaxRows: int32(max)})
 		for _, r := range rows {
-			out = append(out, tenancy.Workspace{ID: r.ID, Name: r.ExternalID, Key: r.Key})
+			out = append(out, access.Workspace{ID: r.ID, Name: r.ExternalID, Key: r.Key})
 		}
 		return classify("list the workspaces", err)
 	})

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -46,7 +46,7 @@ func openLibrary(t *testing.T) *stacks {
 }
 
 // put makes an active skill with one version, indexed by words and vector.
-func (l *stacks) put(ws tenancy.Workspace, name, text string) (id int64) {
+func (l *stacks) put(ws access.Workspace, name, text string) (id int64) {
 	l.t.Helper()
 	vs, err := l.embedder.Embed(l.t.Context(), []string{text})
 	testkit.Must(l.t, err)
@@ -73,7 +73,7 @@ func (l *stacks) finds(f search.Finder, query string) []string {
 	return l.findsIn(f, l.a, query)
 }
 
-func (l *stacks) findsIn(f search.Finder, ws tenancy.Workspace, query string) []string {
+func (l *stacks) findsIn(f search.Finder, ws access.Workspace, query string) []string {
 	l.t.Helper()
 	found, err := f.Skills(l.t.Context(), ws.ID, query, 5)
 	testkit.Must(l.t, err)
@@ -196,7 +196,7 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 }
 
 // index1 indexes words of a skill that search does not return.
-func (l *stacks) index1(ws tenancy.Workspace, text string) {
+func (l *stacks) index1(ws access.Workspace, text string) {
 	l.t.Helper()
 	l.in(ws, func(ctx context.Context, q store.Tx) error {
 		owner := int64(1000 + l.number("select count(*) from search_docs"))

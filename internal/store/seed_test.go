@@ -1,7 +1,7 @@
 package store_test
 
 import (
-	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/access"
 	"cairn/internal/lab/pgtest"
 )
 
@@ -9,7 +9,7 @@ import (
 const secret = "the vault code is 4711"
 
 // seed puts a row into every table of a workspace.
-func (b *bundle) seed(ws tenancy.Workspace) {
+func (b *bundle) seed(ws access.Workspace) {
 	b.t.Helper()
 	space, err := b.Space(b.t.Context(), "seeded", 3)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/access"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -24,7 +24,7 @@ type bundle struct {
 	t     *testing.T
 	url   string
 	admin *pgxpool.Pool // superuser: sees everything
-	a, b  tenancy.Workspace
+	a, b  access.Workspace
 }
 
 func setup(t *testing.T, change ...func(*store.Options)) *bundle {
@@ -52,7 +52,7 @@ func setup(t *testing.T, change ...func(*store.Options)) *bundle {
 }
 
 // in runs fn in a workspace and fails the test on an error.
-func (b *bundle) in(ws tenancy.Workspace, fn func(context.Context, store.Tx) error) {
+func (b *bundle) in(ws access.Workspace, fn func(context.Context, store.Tx) error) {
 	b.t.Helper()
 	testkit.Must(b.t, b.InWorkspace(b.t.Context(), ws.ID, func(_ context.Context, q store.Tx) error {
 		return fn(b.t.Context(), q)

@@ -33,8 +33,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgvector "github.com/pgvector/pgvector-go/pgx"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -50,7 +50,7 @@ type pools struct {
 	app    *pgxpool.Pool
 	system *pgxpool.Pool
 
-	workspaces *lru.Cache[string, tenancy.Workspace] // by external ID; keys change with the incarnation only
+	workspaces *lru.Cache[string, access.Workspace] // by external ID; keys change with the incarnation only
 	// incarnation of the database when this process last read it
 	incarnation atomic.Int64
 	vectors     *turnVectors
@@ -99,7 +99,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		app.Close()
 		return nil, err
 	}
-	workspaces, _ := lru.New[string, tenancy.Workspace](workspacesKept) // fails only for a size of 0
+	workspaces, _ := lru.New[string, access.Workspace](workspacesKept) // fails only for a size of 0
 	s := &Store{pools: &pools{app: app, system: system, workspaces: workspaces,
 		notifications: app.Config().ConnConfig, login: l, direct: l}}
 	if err := s.ReadIncarnation(ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/domain/transcript/otlp"
+	"cairn/internal/domain/transcript/intake"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -24,7 +24,7 @@ func (s *Store) Traces() Traces { return Traces{s} }
 const spansKept = 7 * 24 * time.Hour
 
 // PutSpans stores spans that were not received before, and the tasks that import their conversations.
-func (s Traces) PutSpans(ctx context.Context, ws int64, spans []otlp.Span, ended [][]byte, idle time.Duration) (
+func (s Traces) PutSpans(ctx context.Context, ws int64, spans []intake.Span, ended [][]byte, idle time.Duration) (
 	received int, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		received = 0

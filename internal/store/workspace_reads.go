@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 )
 
@@ -20,8 +20,8 @@ func (s *Store) Workspaces() Workspaces { return Workspaces{s} }
 type Workspaces struct{ *Store }
 
 // Self returns a workspace by its ID.
-func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (tenancy.Workspace, error) {
+func (s Workspaces) Self(ctx context.Context, ws int64) (access.Workspace, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (access.Workspace, error) {
 		return q.Workspaces().Self(ctx)
 	})
 }

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Workspace finds a workspace by its external name. If make is set, it creates a missing one.
-func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.Workspace, error) {
+func (s *Store) Workspace(ctx context.Context, name string, make bool) (access.Workspace, error) {
 	if n := len([]rune(name)); n == 0 || n > 200 {
-		return tenancy.Workspace{}, fault.New(fault.InvalidArgument,
+		return access.Workspace{}, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid workspace name: %d characters, 1 to 200 are allowed", n), "")
 	}
 	if w, ok := s.workspaces.Get(name); ok {
@@ -26,13 +26,13 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 		return err
 	})
 	if isNoRows(err) {
-		return tenancy.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("workspace %q not found", name),
+		return access.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("workspace %q not found", name),
 			"`cairn workspaces list` shows the workspaces; `cairn workspaces create NAME` creates one")
 	}
 	if err != nil {
-		return tenancy.Workspace{}, classify("find the workspace", err)
+		return access.Workspace{}, classify("find the workspace", err)
 	}
-	w := tenancy.Workspace{ID: row.ID, Name: name, Key: row.Key}
+	w := access.Workspace{ID: row.ID, Name: name, Key: row.Key}
 	s.workspaces.Add(name, w)
 	return w, nil
 }
@@ -59,13 +59,13 @@ func (s *Store) ListWorkspaces(ctx context.Context, prefix, after string, most i
 }
 
 // WorkspaceByKey finds a workspace by its key in workflows.
-func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w tenancy.Workspace, err error) {
+func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w access.Workspace, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		row, err := q.WorkspaceByKey(ctx, key)
 		if isNoRows(err) {
 			return fault.New(fault.NotFound, "workspace not found", "")
 		}
-		w = tenancy.Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
+		w = access.Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
 		return classify("find the workspace", err)
 	})
 	return w, err
@@ -81,9 +81,9 @@ func (s *Store) forget(id int64) {
 }
 
 // Self returns the workspace of the transaction.
-func (q WorkspaceRepository) Self(ctx context.Context) (tenancy.Workspace, error) {
+func (q WorkspaceRepository) Self(ctx context.Context) (access.Workspace, error) {
 	row, err := q.q.WorkspaceKey(ctx, q.ws)
-	return tenancy.Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
+	return access.Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
 }
 
 // Settings reads the workspace's settings, with defaults for those that are not set.

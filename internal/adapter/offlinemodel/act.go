@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
 )
@@ -17,7 +16,7 @@ const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, for one ma
 
 // needsMore are verbs of tools that need something that a material does not show, such as the text
 // to replace.
-var needsMore = annotate.Words("needs more")
+var needsMore = memoryrules.Words("needs more")
 
 // reply returns the assistant message for a request and its finish reason.
 func reply(req request) (message map[string]any, finish string) {
@@ -52,7 +51,7 @@ func (v *view) act() []any {
 	for _, t := range v.tools {
 		for _, arguments := range v.callsFor(t, v.must && len(out) == 0) {
 			id := identify("call_", fmt.Appendf(nil, "%d %s", len(v.sent), arguments))
-			v.sent = append(v.sent, annotate.Call{Tool: t.Name, Arguments: arguments})
+			v.sent = append(v.sent, memoryrules.Call{Tool: t.Name, Arguments: arguments})
 			out = append(out, map[string]any{"id": id, "type": "function",
 				"function": map[string]any{"name": t.Name, "arguments": arguments}})
 		}
@@ -82,7 +81,7 @@ func (v *view) callsFor(t tool, forced bool) []string {
 	var out []string
 	parameters := slices.Sorted(maps.Keys(arguments))
 	send := func(held any, by string) {
-		carries := func(c annotate.Call) bool {
+		carries := func(c memoryrules.Call) bool {
 			return strings.HasPrefix(c.Tool, by) && strings.Contains(c.Arguments, string(encode(held)))
 		}
 		lacks := func(name string) bool {
@@ -93,7 +92,7 @@ func (v *view) callsFor(t tool, forced bool) []string {
 		}
 	}
 	at := slices.IndexFunc(parameters, func(name string) bool { return policies[name] != nil })
-	switch words := (annotate.Call{Tool: t.Name}).Words(); {
+	switch words := (memoryrules.Call{Tool: t.Name}).Words(); {
 	case arguments["memory_target"] != nil:
 		delete(arguments, "description")
 		for _, pair := range v.targets(t, words) {
@@ -126,32 +125,32 @@ func (v *view) callsFor(t tool, forced bool) []string {
 // targets returns the subjects that a tool is called for.
 func (v *view) targets(t tool, words []string) []memoryrules.Pair {
 	adds := func(one tool) bool {
-		return slices.Contains(annotate.Call{Tool: one.Name}.Words(), "add") &&
+		return slices.Contains(memoryrules.Call{Tool: one.Name}.Words(), "add") &&
 			strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
 	}
 	// such as: retrieve personal memory
 	r := memoryrules.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds),
 		Types: words}
 	if kinds := t.Parameters.Properties["memory_type"]; kinds != nil {
-		r.Types = annotate.Each(kinds.Enum, func(one any) string { return fmt.Sprint(one) })
+		r.Types = memoryrules.Each(kinds.Enum, func(one any) string { return fmt.Sprint(one) })
 	}
 	return memoryrules.Targets(r, v.material)
 }
 
 func questions(v *view) []string {
-	return annotate.Distinct([]string{strings.Join(annotate.KeyWords(v.material.Question, 8, false), " ")}, 1)
+	return memoryrules.Distinct([]string{strings.Join(memoryrules.KeyWords(v.material.Question, 8, false), " ")}, 1)
 }
 
 // words returns the key words of a question, which are searched one by one.
-func words(v *view) []string { return annotate.KeyWords(v.material.Question, 2, false) }
+func words(v *view) []string { return memoryrules.KeyWords(v.material.Question, 2, false) }
 
 // asked returns the questions and orders in the message to reply to.
 func (v *view) asked() string {
-	wanted := v.pick(func(s annotate.Sentence) bool {
+	wanted := v.pick(func(s memoryrules.Sentence) bool {
 		asks := s.Question || s.Imperative || memoryrules.Asking.MatchString(s.Raw)
 		return asks && s.Role == "user" && s.Index > v.from && !memoryrules.ToRemember.MatchString(s.Raw)
 	})
-	return strings.Join(annotate.Each(wanted, func(s annotate.Sentence) string { return s.Raw }), "\n")
+	return strings.Join(memoryrules.Each(wanted, func(s memoryrules.Sentence) string { return s.Raw }), "\n")
 }
 
 func methods(v *view) []string {
@@ -165,8 +164,8 @@ func methods(v *view) []string {
 // skill for it exists, or if the method used only tools that are offered here: their descriptions
 // explain it. A method is not complete while its conversation continues.
 func documents(v *view) []string {
-	offered := annotate.Each(v.tools, func(t tool) string { return t.Name })
-	other := slices.ContainsFunc(v.calls, func(c annotate.Call) bool { return !slices.Contains(offered, c.Tool) })
+	offered := memoryrules.Each(v.tools, func(t tool) string { return t.Name })
+	other := slices.ContainsFunc(v.calls, func(c memoryrules.Call) bool { return !slices.Contains(offered, c.Tool) })
 	if len(methods(v)) == 0 || !other || v.live || v.learn().match.Handle != "" {
 		return nil
 	}
@@ -178,18 +177,18 @@ func documents(v *view) []string {
 
 // facts returns the facts in the current message that no review has seen.
 func facts(v *view) []string {
-	return memoryrules.Facts(v.pick(func(s annotate.Sentence) bool {
+	return memoryrules.Facts(v.pick(func(s memoryrules.Sentence) bool {
 		return s.Index > v.from && !v.message(s.Index).Reviewed
 	}), maxFacts)
 }
 
 // observations returns the most informative sentences, in their original wording and order.
 func observations(v *view) []string {
-	people := v.pick(func(s annotate.Sentence) bool {
+	people := v.pick(func(s memoryrules.Sentence) bool {
 		return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
 	})
-	return annotate.Distinct(annotate.Each(memoryrules.Telling(people, maxObservations),
-		func(s annotate.Sentence) string {
+	return memoryrules.Distinct(memoryrules.Each(memoryrules.Telling(people, maxObservations),
+		func(s memoryrules.Sentence) string {
 			return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
 		}), maxObservations)
 }
@@ -198,13 +197,13 @@ func observations(v *view) []string {
 // was composed from several.
 func (v *view) saying(text string) []int {
 	text = strings.ToLower(strings.TrimRight(text, ".。"))
-	from := v.pick(func(s annotate.Sentence) bool {
+	from := v.pick(func(s memoryrules.Sentence) bool {
 		raw := strings.ToLower(strings.TrimRight(s.Raw, ".。"))
-		return strings.Contains(raw, text) || len(annotate.Terms(raw)) > 1 && strings.Contains(text, raw)
+		return strings.Contains(raw, text) || len(memoryrules.Terms(raw)) > 1 && strings.Contains(text, raw)
 	})
-	out := annotate.Each(from, func(s annotate.Sentence) int { return s.Index })
+	out := memoryrules.Each(from, func(s memoryrules.Sentence) int { return s.Index })
 	if len(out) == 0 {
-		out = annotate.Each(v.messages, func(m prompt.Message) int { return m.Index })
+		out = memoryrules.Each(v.messages, func(m prompt.Message) int { return m.Index })
 	}
 	return slices.Compact(out)
 }
@@ -224,15 +223,15 @@ func (v *view) answer() string {
 	if asked == "" {
 		return v.closing()
 	}
-	var known []annotate.Sentence
-	for _, line := range slices.Concat(slices.Concat(annotate.Each(v.results, dataOf)...),
-		slices.Concat(annotate.Each(v.material.Memories, annotate.Texts)...)) {
-		known = append(known, annotate.Sentence{Raw: line})
+	var known []memoryrules.Sentence
+	for _, line := range slices.Concat(slices.Concat(memoryrules.Each(v.results, dataOf)...),
+		slices.Concat(memoryrules.Each(v.material.Memories, memoryrules.Texts)...)) {
+		known = append(known, memoryrules.Sentence{Raw: line})
 	}
 	best, most := v.say("unknown"), 0.0
 	adds := func(w string) bool { return !strings.Contains(strings.ToLower(asked), w) }
 	for _, s := range append(known, v.sentences...) {
-		said := annotate.Share(annotate.Terms(asked), annotate.Terms(s.Raw))
+		said := memoryrules.Share(memoryrules.Terms(asked), memoryrules.Terms(s.Raw))
 		fits := !s.Question && !s.Greeting && !instructs(s.Role)
 		if fits && said > most && slices.ContainsFunc(strings.Fields(strings.ToLower(s.Raw)), adds) {
 			best, most = s.Raw, said
@@ -248,13 +247,13 @@ var advice = []string{"hint", "next", "warnings", "error"}
 func dataOf(result prompt.Message) []string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(result.Content), &members) != nil {
-		return annotate.Texts(result.Content)
+		return memoryrules.Texts(result.Content)
 	}
 	if failed(result) {
 		return nil
 	}
 	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return slices.Contains(advice, name) })
-	return annotate.Texts(string(encode(members)))
+	return memoryrules.Texts(string(encode(members)))
 }
 
 // failed reports whether a call has failed. Tools of Cairn say so; the text of others is read.
@@ -263,7 +262,7 @@ func failed(result prompt.Message) bool {
 	if json.Unmarshal([]byte(result.Content), &envelope) == nil && envelope.OK != nil {
 		return !*envelope.OK
 	}
-	return annotate.Fails(result.Content)
+	return memoryrules.Fails(result.Content)
 }
 
 // closing reports the results of the calls if no question was asked. The text of an error is for the model.

@@ -1,11 +1,10 @@
 package offlinemodel
 
 import (
+	"cairn/internal/domain/memoryrules"
 	"cmp"
 	"slices"
 	"strings"
-
-	"cairn/internal/domain/annotate"
 )
 
 // An answerer returns the view's value for a property: a scalar, a list, or []*view for a list of
@@ -15,7 +14,7 @@ type answerer func(v *view) any
 // answerers maps the names of properties to their answerers, for fill.
 var answerers = map[string]answerer{
 	"tasks":           func(v *view) any { return v.topics() },
-	"task_name":       func(v *view) any { return annotate.Title(v.learn().theme) },
+	"task_name":       func(v *view) any { return memoryrules.Title(v.learn().theme) },
 	"message_indices": func(v *view) any { return v.ranges() },
 	"outcome":         func(*view) any { return "unknown" },
 	"reason":          func(v *view) any { return v.reason() },
@@ -79,7 +78,7 @@ func (v *view) action() string {
 
 func (v *view) name() string {
 	return cmp.Or(v.learn().match.Name, strings.ToLower(
-		strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), annotate.Joins), "-")))
+		strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), memoryrules.Joins), "-")))
 }
 
 // description is empty, which means unchanged, if the candidate to update has one.
@@ -88,7 +87,7 @@ func (v *view) description() string {
 		return ""
 	}
 	s := v.learn()
-	means := slices.DeleteFunc(slices.Clone(s.work), func(c annotate.Call) bool {
+	means := slices.DeleteFunc(slices.Clone(s.work), func(c memoryrules.Call) bool {
 		return c.Changes() && c.Tool != v.main.Tool
 	})
 	text := v.say("describe", s.theme) + cmp.Or(v.list("by", toolNames(means)), v.about())
@@ -109,7 +108,7 @@ func (v *view) reason() string {
 	if !s.reusable {
 		return v.say("none")
 	}
-	fits := v.list("fits", annotate.Distinct([]string{s.match.Handle}, 1))
+	fits := v.list("fits", memoryrules.Distinct([]string{s.match.Handle}, 1))
 	return v.say("summary", len(s.steps), len(v.told()), len(s.wishes), len(v.messages)) + fits
 }
 
@@ -117,8 +116,8 @@ func (v *view) reason() string {
 func (v *view) evidence() []int {
 	s := v.learn()
 	sentences := slices.Concat(s.instructions, s.warnings, s.rules, s.wishes)
-	out := annotate.Each(sentences, func(one annotate.Sentence) int { return one.Index })
-	out = append(out, annotate.Each(v.calls, func(c annotate.Call) int { return c.Index })...)
+	out := memoryrules.Each(sentences, func(one memoryrules.Sentence) int { return one.Index })
+	out = append(out, memoryrules.Each(v.calls, func(c memoryrules.Call) int { return c.Index })...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

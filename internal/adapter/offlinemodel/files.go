@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
 )
 
@@ -28,8 +28,8 @@ var (
 // scriptPlans plans at most one script: a check of the arguments of the main tool, if something was
 // calculated or checked.
 func (v *view) scriptPlans() []prompt.FilePlan {
-	inputs := annotate.Each(v.main.List(), func(a annotate.Argument) string { return a.Name + " (" + a.Kind + ")" })
-	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, annotate.Call.Checks) {
+	inputs := memoryrules.Each(v.main.List(), func(a memoryrules.Argument) string { return a.Name + " (" + a.Kind + ")" })
+	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, memoryrules.Call.Checks) {
 		return nil
 	}
 	return []prompt.FilePlan{{
@@ -69,7 +69,7 @@ func (v *view) code() string {
 		return ""
 	}
 	field := func(match []string) string { return fmt.Sprintf("    %q: %q,\n", match[1], match[2]) }
-	fields := annotate.Each(typedName.FindAllStringSubmatch(v.file.Inputs, -1), field)
+	fields := memoryrules.Each(typedName.FindAllStringSubmatch(v.file.Inputs, -1), field)
 	purpose := strings.Join(strings.Fields(v.file.Purpose), " ")
 	return fmt.Sprintf(checkScript, purpose, path.Base(v.file.File), strings.Join(fields, ""))
 }
@@ -88,14 +88,14 @@ func (v *view) markdown() string {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
 	out := "# " + cmp.Or(v.file.Purpose, draft.Name) + "\n" // without a plan, the heading is the name
 	return out + section(v.say("when"), "", []string{draft.Description}) +
-		section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
+		section(v.say("steps"), "- [ ] ", memoryrules.Lines(draft.Procedure)) +
 		section(v.say("watch"), "- ", slices.Concat(draft.Pitfalls, draft.Rules, draft.Experience)) +
 		section(v.say("wishes"), "- ", draft.Preference)
 }
 
 // section renders a section of Markdown. It is empty if there are no lines.
 func section(heading, mark string, lines []string) string {
-	if lines = annotate.Distinct(lines, len(lines)); len(lines) == 0 {
+	if lines = memoryrules.Distinct(lines, len(lines)); len(lines) == 0 {
 		return ""
 	}
 	return "\n## " + heading + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
@@ -115,7 +115,7 @@ func (v *view) skeletons() []string {
 				labels = append(labels, "- "+match[1]+": …")
 			}
 		}
-		if labels = annotate.Distinct(labels, 12); len(labels) > 2 {
+		if labels = memoryrules.Distinct(labels, 12); len(labels) > 2 {
 			return []string{strings.Join(labels, "\n")}
 		}
 		if code := fenced.FindString(text); code != "" && len(v.calls) == 0 {

@@ -11,7 +11,6 @@ import (
 
 	"cairn/internal/domain/prompt"
 	kept "cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/rubric"
 	"cairn/internal/testkit"
 	"cairn/schemas"
 )
@@ -153,7 +152,7 @@ func TestThePointsFollowTheDraft(t *testing.T) {
 		for _, m := range said {
 			texts = append(append(texts, m.Content), m.ToolCalls...)
 		}
-		q, err := rubric.Read(reply, rubric.Texts{Skill: draft.Texts(), Conversation: texts})
+		q, err := kept.Read(reply, kept.Texts{Skill: draft.Texts(), Conversation: texts})
 		testkit.Must(t, err)
 		return q
 	}

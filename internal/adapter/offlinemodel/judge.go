@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
 )
 
@@ -13,8 +13,8 @@ import (
 // the first of them is the quote. Rules cannot tell whether a method serves again, which gets one point.
 func (v *view) criteria() []object {
 	d := cmp.Or(v.material.Draft, &prompt.Candidate{})
-	purpose := annotate.Distinct([]string{d.Description}, 1)
-	steps := annotate.Lines(d.Procedure)
+	purpose := memoryrules.Distinct([]string{d.Description}, 1)
+	steps := memoryrules.Lines(d.Procedure)
 	checks := slices.DeleteFunc(slices.Clone(steps), func(line string) bool {
 		return !strings.HasPrefix(line,
 			"Check: ")

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/skill/part"
+	skills "cairn/internal/domain/skill"
 )
 
 const (
@@ -25,16 +25,16 @@ var (
 
 // skill is what a view teaches. It is computed once.
 type skill struct {
-	theme        string              // subject, a verb and its object where possible
-	asks         []string            // requests of users, as verb and object, related to the theme
-	work         []annotate.Call     // one call of each tool that took part
-	instructions []annotate.Sentence // steps given in text
+	theme        string                 // subject, a verb and its object where possible
+	asks         []string               // requests of users, as verb and object, related to the theme
+	work         []memoryrules.Call     // one call of each tool that took part
+	instructions []memoryrules.Sentence // steps given in text
 	steps        []step
 	failures     []failure
 	unfixed      []string
-	warnings     []annotate.Sentence // known failures and cautions
-	rules        []annotate.Sentence
-	wishes       []annotate.Sentence
+	warnings     []memoryrules.Sentence // known failures and cautions
+	rules        []memoryrules.Sentence
+	wishes       []memoryrules.Sentence
 	match        prompt.Candidate // the candidate with the same theme, empty for none
 	reusable     bool             // whether anything is reusable
 }
@@ -43,10 +43,10 @@ func (v *view) learn() *skill {
 	if v.learnt == nil {
 		s := &skill{work: v.work(), instructions: v.instructions(), warnings: v.warnings(), wishes: v.wishes()}
 		s.failures, s.unfixed = v.failures()
-		s.asks = annotate.Asks(v.sentences)
+		s.asks = memoryrules.Asks(v.sentences)
 		s.theme = v.theme(s.asks)
 		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool {
-			return annotate.Share(annotate.Terms(s.theme), annotate.Terms(ask)) == 0 || differs(s.theme, ask)
+			return memoryrules.Share(memoryrules.Terms(s.theme), memoryrules.Terms(ask)) == 0 || differs(s.theme, ask)
 		})
 		s.steps = v.steps(s)
 		s.rules = v.rules(s.theme)
@@ -83,23 +83,23 @@ func (v *view) theme(asks []string) string {
 // keyWords returns the n most frequent content words. Next to tool calls, capitalized words are
 // values of this instance, such as places.
 func (v *view) keyWords(n int) []string {
-	said := v.pick(func(s annotate.Sentence) bool { return s.Role != "system" })
-	return annotate.KeyWords(strings.Join(texts(said), "\n"), n, len(v.calls) > 0)
+	said := v.pick(func(s memoryrules.Sentence) bool { return s.Role != "system" })
+	return memoryrules.KeyWords(strings.Join(texts(said), "\n"), n, len(v.calls) > 0)
 }
 
 // matching finds the candidate with the theme. It uses the description and not the name, which
 // users may change: the first sentence of the description must cover the same activity, and the
 // triggers may add to it.
 func (v *view) matching(theme string) (best prompt.Candidate) {
-	wanted, most := annotate.Terms(theme), 0.0
+	wanted, most := memoryrules.Terms(theme), 0.0
 	for _, c := range v.material.Candidates {
-		claimed := annotate.Terms(firstSentence.Split(c.Description, 2)[0])
-		said := append(claimed, annotate.Terms(strings.Join(c.Trigger, " "))...)
-		same := annotate.Share(wanted, said)
+		claimed := memoryrules.Terms(firstSentence.Split(c.Description, 2)[0])
+		said := append(claimed, memoryrules.Terms(strings.Join(c.Trigger, " "))...)
+		same := memoryrules.Share(wanted, said)
 		if len(wanted) == 0 || same < sameTheme || !slices.Contains(claimed, wanted[0]) {
 			continue
 		}
-		if close := same + annotate.Share(wanted, claimed); close > most {
+		if close := same + memoryrules.Share(wanted, claimed); close > most {
 			best, most = c, close
 		}
 	}
@@ -125,7 +125,7 @@ func (v *view) merged(found, have []string) []string {
 func (v *view) steps(s *skill) []step {
 	out := v.calledSteps(s.work)
 	for _, given := range s.instructions {
-		out = append(out, step{Step: part.Step{Text: given.Text}, at: []int{given.Index}})
+		out = append(out, step{Step: skills.Step{Text: given.Text}, at: []int{given.Index}})
 	}
 	seen := map[string]bool{}
 	out = slices.DeleteFunc(out, func(s step) bool {
@@ -140,10 +140,10 @@ func (v *view) steps(s *skill) []step {
 // they lead to. It is empty if all steps are known.
 func (v *view) procedure() []step {
 	var known []step
-	old, structured := part.ParseSteps(v.learn().match.Procedure)
+	old, structured := skills.ParseSteps(v.learn().match.Procedure)
 	if !structured {
-		old = annotate.Each(annotate.Lines(v.learn().match.Procedure), func(line string) part.Step {
-			return part.Step{Text: line}
+		old = memoryrules.Each(memoryrules.Lines(v.learn().match.Procedure), func(line string) skills.Step {
+			return skills.Step{Text: line}
 		})
 	}
 	for _, s := range old {
@@ -170,12 +170,12 @@ func (v *view) same(known []step, s step) int {
 			return k.Tool == s.Tool || k.Tool == "" && strings.HasPrefix(k.Text, v.say("calls", s.Tool))
 		})
 	}
-	return v.find(annotate.Each(known, func(k step) string { return k.Text }), s.Text)
+	return v.find(memoryrules.Each(known, func(k step) string { return k.Text }), s.Text)
 }
 
 // stepList returns the procedure as objects that cite the messages of new steps.
 func (v *view) stepList() []object {
-	return annotate.Each(v.procedure(), func(s step) object {
+	return memoryrules.Each(v.procedure(), func(s step) object {
 		return object{"text": s.Text, "tool": s.Tool, "arguments": s.Arguments, "check": s.Check, "if_fails": s.IfFails,
 			"evidence": s.at}
 	})
@@ -183,26 +183,26 @@ func (v *view) stepList() []object {
 
 // rendered returns steps as a numbered list.
 func rendered(steps []step) string {
-	return part.Steps(annotate.Each(steps, func(s step) part.Step { return s.Step }))
+	return skills.Steps(memoryrules.Each(steps, func(s step) skills.Step { return s.Step }))
 }
 
 // told returns pitfalls, lessons and rules as lines of text.
 func (v *view) told() []string {
-	out := annotate.Each(v.learn().failures, func(f failure) string { return f.String() })
-	return annotate.Distinct(append(append(out, v.lessons()...), texts(v.learn().rules)...), maxLessons+maxRules)
+	out := memoryrules.Each(v.learn().failures, func(f failure) string { return f.String() })
+	return memoryrules.Distinct(append(append(out, v.lessons()...), texts(v.learn().rules)...), maxLessons+maxRules)
 }
 
 // find returns the index of the line that already states a text: it has the same start, tool and
 // result, or shares most words. A value that must be asked for only has to be named.
 func (v *view) find(lines []string, text string) int {
 	ask, _, _ := strings.Cut(v.say("ask", "`"), "`")
-	parts, own := subject.FindStringSubmatch(text), annotate.Terms(text)
+	parts, own := subject.FindStringSubmatch(text), memoryrules.Terms(text)
 	return slices.IndexFunc(lines, func(line string) bool {
 		if parts != nil {
 			starts := parts[1] == ask || strings.HasPrefix(line, parts[1])
 			return starts && strings.Contains(line, parts[2]) && strings.Contains(line, parts[3])
 		}
-		said := annotate.Terms(line)
-		return line == text || min(annotate.Share(own, said), annotate.Share(said, own)) > sameWords
+		said := memoryrules.Terms(line)
+		return line == text || min(memoryrules.Share(own, said), memoryrules.Share(said, own)) > sameWords
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"regexp"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/workingmemory"
 )
@@ -16,13 +16,13 @@ import (
 type request struct {
 	system   string // the instructions
 	material prompt.Material
-	live     bool             // the request has no material: the conversation itself is the material
-	from     int              // live: index of the last final reply, after which the question starts; else -1
-	schema   *schema          // nil if text or a tool call is wanted
-	tools    []tool           // tools that may be called
-	must     bool             // one of the tools must be called
-	sent     []annotate.Call  // tool calls of earlier rounds
-	results  []prompt.Message // their results
+	live     bool               // the request has no material: the conversation itself is the material
+	from     int                // live: index of the last final reply, after which the question starts; else -1
+	schema   *schema            // nil if text or a tool call is wanted
+	tools    []tool             // tools that may be called
+	must     bool               // one of the tools must be called
+	sent     []memoryrules.Call // tool calls of earlier rounds
+	results  []prompt.Message   // their results
 }
 
 type tool struct {
@@ -55,7 +55,7 @@ func read(body []byte) (request, error) {
 			Content: workingmemory.Recorded(prompt.WithoutContext(message.Content))}
 		for _, made := range message.Calls {
 			tools[made.ID] = made.Name
-			req.sent = append(req.sent, annotate.Call{Tool: made.Name, Arguments: made.Arguments})
+			req.sent = append(req.sent, memoryrules.Call{Tool: made.Name, Arguments: made.Arguments})
 			said.ToolCalls = append(said.ToolCalls, made.Name+"("+made.Arguments+")")
 		}
 		switch m, err := prompt.ReadMaterial(message.Content); {

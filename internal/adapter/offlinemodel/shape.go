@@ -1,12 +1,11 @@
 package offlinemodel
 
 import (
+	"cairn/internal/domain/memoryrules"
+	skills "cairn/internal/domain/skill"
 	"regexp"
 	"slices"
 	"strings"
-
-	"cairn/internal/domain/annotate"
-	"cairn/internal/domain/skill/part"
 )
 
 // object is a part of a reply.
@@ -16,7 +15,7 @@ type object = map[string]any
 // Composed arguments are written by the agent.
 func (v *view) inputs() []object {
 	var out []object
-	have := part.ParseInput
+	have := skills.ParseInput
 	for _, c := range v.learn().work {
 		for _, a := range c.List() {
 			known := func(o object) bool { return o["name"] == a.Name }
@@ -39,12 +38,12 @@ func (v *view) inputs() []object {
 func (v *view) otherTasks() []string {
 	var out []string
 	for _, c := range v.calls {
-		worked := func(other annotate.Call) bool { return other.Tool == c.Tool }
+		worked := func(other memoryrules.Call) bool { return other.Tool == c.Tool }
 		if c.Changes() && c.Answered && !slices.ContainsFunc(v.learn().work, worked) {
 			out = append(out, strings.Join(c.Words(), " "))
 		}
 	}
-	return v.merged(annotate.Distinct(out, maxLessons), v.learn().match.NotFor)
+	return v.merged(memoryrules.Distinct(out, maxLessons), v.learn().match.NotFor)
 }
 
 var (
@@ -57,14 +56,14 @@ var (
 // decisions returns the rules of system messages and the order in which things were read and changed.
 func (v *view) decisions() []object {
 	var out []object
-	add := func(r part.Rule, at ...int) {
+	add := func(r skills.Rule, at ...int) {
 		if v.find(v.learn().match.Rules, r.Statement()) < 0 {
 			out = append(out, object{"if": r.If, "then": r.Then, "value": r.Value, "unit": r.Unit, "source": r.Source,
 				"evidence": at})
 		}
 	}
 	for _, s := range v.learn().rules {
-		r := part.Rule{Then: strings.TrimRight(s.Text, "。."), Source: part.Policy}
+		r := skills.Rule{Then: strings.TrimRight(s.Text, "。."), Source: skills.Policy}
 		if m := conditional.FindStringSubmatch(r.Then); m != nil {
 			r.If, r.Then = m[1]+m[3], m[2]+m[4]
 		}
@@ -75,8 +74,8 @@ func (v *view) decisions() []object {
 	}
 	for _, c := range v.learn().work {
 		if read, name := v.readBefore(c); name != "" {
-			add(part.Rule{If: v.say("about to", c.Tool), Then: v.say("read first", read.Tool, name),
-				Source: part.Observed},
+			add(skills.Rule{If: v.say("about to", c.Tool), Then: v.say("read first", read.Tool, name),
+				Source: skills.Observed},
 				read.Index, c.Index)
 		}
 	}
@@ -84,7 +83,7 @@ func (v *view) decisions() []object {
 }
 
 // readBefore returns the first reading call before a change with the same value of an argument, and its name.
-func (v *view) readBefore(c annotate.Call) (read annotate.Call, name string) {
+func (v *view) readBefore(c memoryrules.Call) (read memoryrules.Call, name string) {
 	if !c.Changes() || c.Failed {
 		return read, ""
 	}
@@ -97,7 +96,7 @@ func (v *view) readBefore(c annotate.Call) (read annotate.Call, name string) {
 }
 
 // readBack returns the first reading call after a change with the same value of an argument.
-func (v *view) readBack(c annotate.Call) (read annotate.Call, name string) {
+func (v *view) readBack(c memoryrules.Call) (read memoryrules.Call, name string) {
 	for _, other := range v.calls {
 		if same := shared(other, c); other.Index > c.Index && reads(other) && same != "" {
 			return other, same
@@ -106,10 +105,10 @@ func (v *view) readBack(c annotate.Call) (read annotate.Call, name string) {
 	return read, ""
 }
 
-func reads(c annotate.Call) bool { return !c.Changes() && !c.Checks() && c.Answered && !c.Failed }
+func reads(c memoryrules.Call) bool { return !c.Changes() && !c.Checks() && c.Answered && !c.Failed }
 
 // shared returns the name of the first argument of a call whose value another call has, too.
-func shared(c, other annotate.Call) string {
+func shared(c, other memoryrules.Call) string {
 	for _, a := range c.List() {
 		for _, b := range other.List() {
 			if !a.Composed() && len(a.Leaves) > 0 && slices.Equal(a.Leaves, b.Leaves) {
@@ -121,7 +120,7 @@ func shared(c, other annotate.Call) string {
 }
 
 // shown returns the names of the arguments whose values the result of a call repeats.
-func shown(c annotate.Call) []string {
+func shown(c memoryrules.Call) []string {
 	var out []string
 	for _, a := range c.List() {
 		missing := func(leaf string) bool { return !strings.Contains(c.Result, leaf) }
@@ -133,7 +132,7 @@ func shown(c annotate.Call) []string {
 }
 
 // check returns what the result of a change shows.
-func (v *view) check(c annotate.Call) string {
+func (v *view) check(c memoryrules.Call) string {
 	if !c.Changes() || c.Failed || !c.Answered {
 		return ""
 	}
@@ -158,7 +157,7 @@ var errorWord = regexp.MustCompile(`(?i)^\W*(?:error|错误|失败)\W*`)
 
 // failure is a failed call, and what was done about it.
 type failure struct {
-	part.Pitfall
+	skills.Pitfall
 	tool string
 	at   []int
 }
@@ -178,14 +177,14 @@ func (v *view) failures() (fixed []failure, unfixed []string) {
 		}
 		seen[c.Tool+text] = true
 		later := v.calls[i+1:]
-		at := slices.IndexFunc(later, func(next annotate.Call) bool {
+		at := slices.IndexFunc(later, func(next memoryrules.Call) bool {
 			return next.Tool == c.Tool && next.Answered && !next.Failed
 		})
 		if at < 0 {
 			unfixed = append(unfixed, v.say("unfixed", c.Tool, errorWord.ReplaceAllString(text, "")))
 			continue
 		}
-		f := failure{Pitfall: part.Pitfall{Error: text}, tool: c.Tool, at: []int{c.Index, later[at].Index}}
+		f := failure{Pitfall: skills.Pitfall{Error: text}, tool: c.Tool, at: []int{c.Index, later[at].Index}}
 		f.Cause, f.Fix = v.fix(c, later[:at], later[at])
 		fixed = append(fixed, f)
 	}
@@ -194,7 +193,7 @@ func (v *view) failures() (fixed []failure, unfixed []string) {
 
 // fix returns the cause of a failure and what helped: other arguments, possibly from a tool that was called in
 // between, or that call alone.
-func (v *view) fix(failed annotate.Call, between []annotate.Call, next annotate.Call) (cause, fix string) {
+func (v *view) fix(failed memoryrules.Call, between []memoryrules.Call, next memoryrules.Call) (cause, fix string) {
 	changed := differences(failed, next)
 	for _, helper := range between {
 		if helper.Failed || helper.Tool == failed.Tool {
@@ -203,7 +202,7 @@ func (v *view) fix(failed annotate.Call, between []annotate.Call, next annotate.
 		if len(changed) == 0 {
 			return v.say("too early", failed.Tool, helper.Tool), v.say("before", helper.Tool, failed.Tool)
 		}
-		given := func(a annotate.Argument) bool {
+		given := func(a memoryrules.Argument) bool {
 			return slices.Contains(changed, "`"+a.Name+"`") && len(a.Leaves) > 0 && strings.Contains(helper.Result,
 				a.Leaves[0])
 		}
@@ -216,7 +215,7 @@ func (v *view) fix(failed annotate.Call, between []annotate.Call, next annotate.
 		return "", v.say("again", failed.Tool)
 	}
 	given := func(name string) bool {
-		return slices.ContainsFunc(failed.List(), func(a annotate.Argument) bool { return "`"+a.Name+"`" == name })
+		return slices.ContainsFunc(failed.List(), func(a memoryrules.Argument) bool { return "`"+a.Name+"`" == name })
 	}
 	if !slices.ContainsFunc(changed, given) {
 		return v.list("absent", changed), v.list("add", changed) + v.say("again", failed.Tool)
@@ -236,11 +235,11 @@ func (v *view) pitfalls() []object {
 }
 
 // remedy returns what to do if a call fails: the fix of its first failure.
-func (v *view) remedy(c annotate.Call) string {
+func (v *view) remedy(c memoryrules.Call) string {
 	fixed, _ := v.failures()
 	at := slices.IndexFunc(fixed, func(f failure) bool { return f.tool == c.Tool })
 	if at < 0 {
 		return ""
 	}
-	return annotate.Capital(fixed[at].Fix) + v.say("stop")
+	return memoryrules.Capital(fixed[at].Fix) + v.say("stop")
 }

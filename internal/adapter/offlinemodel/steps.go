@@ -6,27 +6,27 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/skill/part"
+	skills "cairn/internal/domain/skill"
 )
 
 const maxSteps, maxLessons, maxRules = 20, 6, 8 // limits of a procedure, of lessons and of rules from system messages
 
 // step is a step of a method with the messages that show it.
 type step struct {
-	part.Step
+	skills.Step
 	at []int
 }
 
 // calledSteps turns tool calls into steps, by the names of the tools and arguments, each tool once, in order of
 // first use. If an earlier result held an argument's value, the value comes from that tool; otherwise it has to
 // be asked for.
-func (v *view) calledSteps(work []annotate.Call) []step {
+func (v *view) calledSteps(work []memoryrules.Call) []step {
 	var out []step
 	known := map[string]bool{}
 	for _, c := range work {
-		add := func(text string) { out = append(out, step{Step: part.Step{Text: text}, at: []int{c.Index}}) }
+		add := func(text string) { out = append(out, step{Step: skills.Step{Text: text}, at: []int{c.Index}}) }
 		var names, from, ask []string
 		for _, a := range c.List() {
 			name := "`" + a.Name + "`"
@@ -41,14 +41,14 @@ func (v *view) calledSteps(work []annotate.Call) []step {
 		if len(ask) > 0 {
 			add(v.list("ask", ask))
 		}
-		alike := func(other annotate.Call) bool { return other.Tool == c.Tool && other.Confirmed }
+		alike := func(other memoryrules.Call) bool { return other.Tool == c.Tool && other.Confirmed }
 		if c.Changes() && slices.ContainsFunc(v.calls, alike) {
 			add(v.say("confirm", c.Tool))
 		}
 		add(v.say("call", strings.Join(c.Words(), " ")) + v.list("with", from) +
 			v.list("each", v.varied(c)) + v.say("stop"))
 		last := &out[len(out)-1]
-		last.Text = annotate.Capital(last.Text)
+		last.Text = memoryrules.Capital(last.Text)
 		last.Tool, last.Arguments, last.Check, last.IfFails = c.Tool, names, v.check(c), v.remedy(c)
 		spoke := func(m prompt.Message) bool { return m.Role == "assistant" && m.Content != "" && m.Index > c.Index }
 		if c.Changes() && slices.ContainsFunc(v.messages, spoke) {
@@ -60,10 +60,10 @@ func (v *view) calledSteps(work []annotate.Call) []step {
 
 // work returns one call of each tool that took part, in order: the first success, and the main call even if it
 // failed.
-func (v *view) work() []annotate.Call {
-	var out []annotate.Call
+func (v *view) work() []memoryrules.Call {
+	var out []memoryrules.Call
 	for _, c := range v.calls {
-		known := slices.ContainsFunc(out, func(other annotate.Call) bool { return other.Tool == c.Tool })
+		known := slices.ContainsFunc(out, func(other memoryrules.Call) bool { return other.Tool == c.Tool })
 		switch {
 		case known || !v.tookPart(c) || !c.Answered && c.Tool != v.main.Tool:
 		case c.Tool == v.main.Tool:
@@ -72,21 +72,21 @@ func (v *view) work() []annotate.Call {
 			out = append(out, c)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b annotate.Call) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortStableFunc(out, func(a, b memoryrules.Call) int { return cmp.Compare(a.Index, b.Index) })
 	return out
 }
 
 // tookPart reports whether a call belongs to the work around the main tool. Calls after the last
 // job of the main tool do not, nor do other changes in a separate job.
-func (v *view) tookPart(c annotate.Call) bool {
-	return slices.ContainsFunc(v.calls, func(other annotate.Call) bool {
+func (v *view) tookPart(c memoryrules.Call) bool {
+	return slices.ContainsFunc(v.calls, func(other memoryrules.Call) bool {
 		return other.Tool == v.main.Tool && (other.Job == c.Job || other.Job > c.Job && !c.Changes())
 	})
 }
 
 // source returns the tool whose result contained the argument's values before any message did. It
 // is empty if there is none, or if a user named the value.
-func (v *view) source(a annotate.Argument) string {
+func (v *view) source(a memoryrules.Argument) string {
 	var tools []string
 	for _, leaf := range a.Leaves {
 		has := func(text string) bool { return strings.Contains(text, leaf) }
@@ -100,11 +100,11 @@ func (v *view) source(a annotate.Argument) string {
 			tools = append(tools, v.messages[first].Name)
 		}
 	}
-	return strings.Join(annotate.Frequent(tools, 1), "")
+	return strings.Join(memoryrules.Frequent(tools, 1), "")
 }
 
 // varied returns the one argument in which another successful call of the tool differs.
-func (v *view) varied(c annotate.Call) []string {
+func (v *view) varied(c memoryrules.Call) []string {
 	for _, other := range v.calls {
 		alike := other.Tool == c.Tool && !other.Failed && !c.Failed && !c.Checks()
 		if names := differences(c, other); alike && len(names) == 1 {
@@ -117,17 +117,17 @@ func (v *view) varied(c annotate.Call) []string {
 // instructions returns ordered sentences that may start with a verb, and the users' instructions. Next to
 // tool calls it returns only a user's ordered instructions: other sentences are about this
 // instance.
-func (v *view) instructions() []annotate.Sentence {
-	found := v.pick(func(s annotate.Sentence) bool {
-		first, _, _ := strings.Cut(annotate.Plain(s.Text), " ")
-		content := len(annotate.Terms(s.Text)) > 1 && strings.Count(s.Text, "[") < 3
+func (v *view) instructions() []memoryrules.Sentence {
+	found := v.pick(func(s memoryrules.Sentence) bool {
+		first, _, _ := strings.Cut(memoryrules.Plain(s.Text), " ")
+		content := len(memoryrules.Terms(s.Text)) > 1 && strings.Count(s.Text, "[") < 3
 		instruction := s.Role == "user" && s.Imperative && (s.Ordered || len(v.calls) == 0 && !s.Lesson)
-		shown := s.Ordered && len(v.calls) == 0 && (s.Imperative || !annotate.IsStop(first)) &&
+		shown := s.Ordered && len(v.calls) == 0 && (s.Imperative || !memoryrules.IsStop(first)) &&
 			!strings.HasPrefix(first, "**")
 		return (instruction || shown) && content && s.Role != "system" && !s.Wish && !s.Question
 	})
 	for i, s := range found {
-		found[i].Text = annotate.Capital(annotate.Plain(s.Text))
+		found[i].Text = memoryrules.Capital(memoryrules.Plain(s.Text))
 	}
 	return found
 }
@@ -136,15 +136,15 @@ func (v *view) instructions() []annotate.Sentence {
 // fixed, and warnings.
 func (v *view) lessons() []string {
 	s := v.learn()
-	return annotate.Distinct(append(slices.Clone(s.unfixed), texts(s.warnings)...), maxLessons)
+	return memoryrules.Distinct(append(slices.Clone(s.unfixed), texts(s.warnings)...), maxLessons)
 }
 
 // differences returns the names of the arguments in which two calls differ.
-func differences(before, after annotate.Call) []string {
+func differences(before, after memoryrules.Call) []string {
 	var out []string
 	old := before.List()
 	for _, a := range after.List() {
-		if !slices.ContainsFunc(old, func(b annotate.Argument) bool {
+		if !slices.ContainsFunc(old, func(b memoryrules.Argument) bool {
 			return b.Name == a.Name && slices.Equal(a.Leaves, b.Leaves)
 		}) {
 			out = append(out, "`"+a.Name+"`")
@@ -154,8 +154,8 @@ func differences(before, after annotate.Call) []string {
 }
 
 // warnings returns sentences of plain conversation about failures, remedies and prohibitions.
-func (v *view) warnings() []annotate.Sentence {
-	return v.pick(func(s annotate.Sentence) bool {
+func (v *view) warnings() []memoryrules.Sentence {
+	return v.pick(func(s memoryrules.Sentence) bool {
 		forbids := s.Role == "assistant" && s.Imperative && s.Rule && !s.Ordered
 		return (s.Lesson || forbids) && s.Role != "system" && len(v.calls) == 0 && strings.Count(s.Text, "[") < 2
 	})
@@ -163,23 +163,23 @@ func (v *view) warnings() []annotate.Sentence {
 
 // rules returns the sentences of the system messages that contain a requirement about the work, the
 // closest first.
-func (v *view) rules(theme string) []annotate.Sentence {
-	themeTerms := annotate.Terms(theme)
-	work := annotate.Terms(strings.Join(append(v.keyWords(12), toolNames(v.calls)...), " "))
-	score := func(s annotate.Sentence) float64 {
-		own := annotate.Terms(s.Text)
-		close := 3*annotate.Share(themeTerms, annotate.Terms(s.Heading)) + 2*annotate.Share(themeTerms, own) +
-			annotate.Share(own, work)
+func (v *view) rules(theme string) []memoryrules.Sentence {
+	themeTerms := memoryrules.Terms(theme)
+	work := memoryrules.Terms(strings.Join(append(v.keyWords(12), toolNames(v.calls)...), " "))
+	score := func(s memoryrules.Sentence) float64 {
+		own := memoryrules.Terms(s.Text)
+		close := 3*memoryrules.Share(themeTerms, memoryrules.Terms(s.Heading)) + 2*memoryrules.Share(themeTerms, own) +
+			memoryrules.Share(own, work)
 		if kind(theme) >= 0 && kind(theme) == kind(s.Heading) || v.main.Changes() && beforeChanges.MatchString(s.Text) {
 			close += 4
 		}
 		return close
 	}
-	found := v.pick(func(s annotate.Sentence) bool {
+	found := v.pick(func(s memoryrules.Sentence) bool {
 		return s.Role == "system" && s.Rule && !differs(theme, s.Heading) && !refersBack.MatchString(s.Text) &&
 			score(s) >= 1
 	})
-	slices.SortStableFunc(found, func(a, b annotate.Sentence) int { return cmp.Compare(score(b), score(a)) })
+	slices.SortStableFunc(found, func(a, b memoryrules.Sentence) int { return cmp.Compare(score(b), score(a)) })
 	found = found[:min(maxRules, len(found))]
 	for i, s := range found {
 		at := slices.Index(v.sentences, s)
@@ -206,24 +206,24 @@ var spoken = strings.NewReplacer(" I prefer", " the user prefers", "I prefer", "
 	" I ", " the user ", " my ", " their ", " me ", " them ", "我", "用户")
 
 // wishes returns the user's standing wishes, in the third person.
-func (v *view) wishes() []annotate.Sentence {
-	found := v.pick(func(s annotate.Sentence) bool {
+func (v *view) wishes() []memoryrules.Sentence {
+	found := v.pick(func(s memoryrules.Sentence) bool {
 		return s.Role == "user" && s.Wish && !strings.Contains(s.Text, "[")
 	})
 	for i, s := range found {
-		found[i].Text = annotate.Capital(spoken.Replace(s.Text))
+		found[i].Text = memoryrules.Capital(spoken.Replace(s.Text))
 	}
 	return found[:min(maxLessons, len(found))]
 }
 
-func (v *view) pick(fits func(annotate.Sentence) bool) []annotate.Sentence {
-	return slices.DeleteFunc(slices.Clone(v.sentences), func(s annotate.Sentence) bool { return !fits(s) })
+func (v *view) pick(fits func(memoryrules.Sentence) bool) []memoryrules.Sentence {
+	return slices.DeleteFunc(slices.Clone(v.sentences), func(s memoryrules.Sentence) bool { return !fits(s) })
 }
 
-func texts(sentences []annotate.Sentence) []string {
-	return annotate.Each(sentences, func(s annotate.Sentence) string { return s.Text })
+func texts(sentences []memoryrules.Sentence) []string {
+	return memoryrules.Each(sentences, func(s memoryrules.Sentence) string { return s.Text })
 }
 
-func toolNames(calls []annotate.Call) []string {
-	return annotate.Each(calls, func(c annotate.Call) string { return c.Tool })
+func toolNames(calls []memoryrules.Call) []string {
+	return memoryrules.Each(calls, func(c memoryrules.Call) string { return c.Tool })
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
 )
 
@@ -35,9 +35,9 @@ func (v *view) topics() []*view {
 		if unit == nil {
 			continue
 		}
-		best, most := current, annotate.Share(unit.terms, current.terms)
+		best, most := current, memoryrules.Share(unit.terms, current.terms)
 		for _, t := range topics {
-			if s := annotate.Share(unit.terms, t.terms); s > most {
+			if s := memoryrules.Share(unit.terms, t.terms); s > most {
 				best, most = t, s
 			}
 		}
@@ -57,7 +57,7 @@ func (v *view) topics() []*view {
 		large = large[:min(most, len(large))]
 	}
 	topics = slices.DeleteFunc(topics, func(t *topic) bool { return !slices.Contains(large, t) })
-	return annotate.Each(topics, func(t *topic) *view {
+	return memoryrules.Each(topics, func(t *topic) *view {
 		return v.over(v.only(func(m prompt.Message) bool {
 			return m.Role == "system" || slices.Contains(t.indices, m.Index)
 		}))
@@ -70,17 +70,17 @@ func (v *view) only(fits func(prompt.Message) bool) []prompt.Message {
 
 // unit returns the view as one topic, or nil for a greeting.
 func (v *view) unit() *topic {
-	t := &topic{work: len(v.calls) > 0 || len(annotate.Asks(v.sentences)) > 0}
+	t := &topic{work: len(v.calls) > 0 || len(memoryrules.Asks(v.sentences)) > 0}
 	talk := t.work
 	for _, s := range v.sentences {
-		found := annotate.Terms(s.Text)
+		found := memoryrules.Terms(s.Text)
 		t.terms = append(t.terms, found...)
 		if s.Role == "user" && !s.Greeting && len(found) > 0 {
 			talk, t.work = true, t.work || s.Imperative || s.Ordered
 		}
 	}
-	t.terms = append(t.terms, annotate.Terms(strings.Join(toolNames(v.calls), " "))...)
-	t.indices = annotate.Each(v.messages, func(m prompt.Message) int { return m.Index })
+	t.terms = append(t.terms, memoryrules.Terms(strings.Join(toolNames(v.calls), " "))...)
+	t.indices = memoryrules.Each(v.messages, func(m prompt.Message) int { return m.Index })
 	if !talk {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/lang"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
 )
 
@@ -16,23 +16,23 @@ import (
 type view struct {
 	request
 	chinese   bool
-	mask      annotate.Mask
-	messages  []prompt.Message    // as received, not masked
-	sentences []annotate.Sentence // of the messages except results, which are looked up but never quoted
-	calls     []annotate.Call
-	main      annotate.Call   // the call that the others prepare
-	file      prompt.FilePlan // the planned file, for an item of a list of files
-	learnt    *skill          // computed by learn
+	mask      memoryrules.Mask
+	messages  []prompt.Message       // as received, not masked
+	sentences []memoryrules.Sentence // of the messages except results, which are looked up but never quoted
+	calls     []memoryrules.Call
+	main      memoryrules.Call // the call that the others prepare
+	file      prompt.FilePlan  // the planned file, for an item of a list of files
+	learnt    *skill           // computed by learn
 }
 
 func look(req request) *view {
-	v := &view{request: req, mask: annotate.NewMask(slices.Concat(req.material.Messages, req.material.History))}
+	v := &view{request: req, mask: memoryrules.NewMask(slices.Concat(req.material.Messages, req.material.History))}
 	for _, m := range req.material.Messages {
 		if m.Role != "tool" {
 			v.sentences = append(v.sentences, v.mask.Sentences(m)...)
 		}
 	}
-	said := texts(v.pick(func(s annotate.Sentence) bool { return s.Role == "user" }))
+	said := texts(v.pick(func(s memoryrules.Sentence) bool { return s.Role == "user" }))
 	v.chinese = cmp.Or(req.material.Language, lang.Detect(strings.Join(said, " "))) == lang.Chinese
 	if v.live {
 		v.material.Question = v.asked()
@@ -44,9 +44,9 @@ func look(req request) *view {
 func (v *view) over(messages []prompt.Message) *view {
 	part := *v
 	part.messages, part.learnt = messages, nil
-	part.calls = annotate.Calls(messages)
+	part.calls = memoryrules.Calls(messages)
 	part.main = mainCall(part.calls)
-	part.sentences = v.pick(func(s annotate.Sentence) bool {
+	part.sentences = v.pick(func(s memoryrules.Sentence) bool {
 		return slices.ContainsFunc(messages, func(m prompt.Message) bool { return m.Index == s.Index })
 	})
 	return &part
@@ -55,7 +55,7 @@ func (v *view) over(messages []prompt.Message) *view {
 // mainCall returns the first successful call of the tool that the others prepare. It is the tool
 // with most successes among those that change something, else with most attempts, else with most
 // reads. Any tool of the first group outranks all of the last.
-func mainCall(calls []annotate.Call) (main annotate.Call) {
+func mainCall(calls []memoryrules.Call) (main memoryrules.Call) {
 	weight := map[string]int{}
 	for _, c := range calls {
 		switch {
@@ -80,7 +80,7 @@ func mainCall(calls []annotate.Call) (main annotate.Call) {
 var phrasesFile []byte
 
 // phrases are the texts that join the parts of the material, in English and Chinese.
-var phrases = annotate.Load[map[string][2]string](phrasesFile)
+var phrases = memoryrules.Load[map[string][2]string](phrasesFile)
 
 // say renders a phrase in the language of the view.
 func (v *view) say(key string, values ...any) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/readmodel"
-	"cairn/internal/service/curate"
+	"cairn/internal/service/library"
 )
 
 func (c *cli) curate() *cobra.Command {
@@ -31,7 +31,7 @@ func (c *cli) curate() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printCuration(r curate.Report) error {
+func (c *cli) printCuration(r library.CuratorReport) error {
 	if c.output == "json" {
 		return c.printJSON(r)
 	}

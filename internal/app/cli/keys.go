@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cairn/internal/domain/access"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"cairn/internal/domain/access"
 )
 
 func (c *cli) keys() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/vectorspace"
 )
 
@@ -82,7 +82,7 @@ func (c *cli) reembedStatus() *cobra.Command {
 }
 
 // eachWorkspace calls do with the workspace of --workspace, or with all workspaces.
-func (c *cli) eachWorkspace(ctx context.Context, s *session, do func(tenancy.Workspace) error) error {
+func (c *cli) eachWorkspace(ctx context.Context, s *session, do func(access.Workspace) error) error {
 	if c.workspace != "" {
 		return do(s.workspace)
 	}
@@ -96,7 +96,7 @@ type workspaceReport struct {
 }
 
 func (c *cli) reembedReports(ctx context.Context, s *session) (out []workspaceReport, err error) {
-	err = c.eachWorkspace(ctx, s, func(ws tenancy.Workspace) error {
+	err = c.eachWorkspace(ctx, s, func(ws access.Workspace) error {
 		r, err := s.Reembed.Status(ctx, ws.ID)
 		out = append(out, workspaceReport{ws.Name, r})
 		return err
@@ -110,7 +110,7 @@ func (c *cli) reembedEstimate(ctx context.Context, s *session, o vectorspace.Opt
 		vectorspace.Estimate
 	}
 	rows := []row{}
-	err := c.eachWorkspace(ctx, s, func(ws tenancy.Workspace) error {
+	err := c.eachWorkspace(ctx, s, func(ws access.Workspace) error {
 		e, err := s.Reembed.Estimate(ctx, ws.ID, o)
 		if c.workspace == "" && fault.CodeOf(err) == fault.NotFound { // no previous space
 			return nil
@@ -139,7 +139,7 @@ func (c *cli) reembedEstimate(ctx context.Context, s *session, o vectorspace.Opt
 
 func (c *cli) reembedStart(ctx context.Context, s *session, f reembedFlags) error {
 	running := map[string]string{} // workflow ID by workspace
-	err := c.eachWorkspace(ctx, s, func(ws tenancy.Workspace) error {
+	err := c.eachWorkspace(ctx, s, func(ws access.Workspace) error {
 		started, err := s.Reembed.Start(ctx, ws, f.Options)
 		if c.workspace == "" && fault.CodeOf(err) == fault.NotFound { // no previous space
 			return nil
@@ -201,7 +201,7 @@ func failedReembed(reports []workspaceReport, running map[string]string) error {
 
 func (c *cli) reembedSteer(ctx context.Context, s *session, action string) error {
 	names := []string{}
-	err := c.eachWorkspace(ctx, s, func(ws tenancy.Workspace) error {
+	err := c.eachWorkspace(ctx, s, func(ws access.Workspace) error {
 		err := s.Reembed.Steer(ctx, ws, action)
 		if c.workspace == "" && fault.CodeOf(err) == fault.NotFound {
 			return nil

@@ -11,9 +11,9 @@ import (
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/app"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 )
 
@@ -22,7 +22,7 @@ import (
 // process.
 type session struct {
 	*app.App
-	workspace tenancy.Workspace
+	workspace access.Workspace
 	stack     *devstack.Stack // nil if this command did not start servers
 	attached  bool            // to the stack of a `cairn dev` on the same folder
 	stopWork  func()

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"slices"
 	"time"
-
-	"cairn/internal/domain/tenancy"
 )
 
 // Scope is a permission of a key.
@@ -59,7 +57,7 @@ type KeyHash = [sha256.Size]byte
 
 // Principal is the workspace and the scopes of a key.
 type Principal struct {
-	Workspace tenancy.Workspace
+	Workspace Workspace
 	Key       int64
 	Scopes    []string
 	Account   string // of the key of a gateway; its workspace is that of the user whom the request names
@@ -76,7 +74,7 @@ const Gateway Scope = "gateway"
 type GatewayHolder struct {
 	Key       int64
 	Account   string
-	Workspace tenancy.Workspace // of the user; its ID is 0 if the user is not known
+	Workspace Workspace // of the user; its ID is 0 if the user is not known
 	Blocked   bool
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/internal/domain/audit"
-	"cairn/internal/domain/tenancy"
 )
 
 // CookieHash is the SHA-256 hash of a cookie or a code, the only stored form.
@@ -15,7 +14,7 @@ type CookieHash = [sha256.Size]byte
 // Grant is the access of a cookie to one workspace.
 type Grant struct {
 	ID        int64
-	Workspace tenancy.Workspace
+	Workspace Workspace
 	Key       int64  // 0 for a sign-in link
 	Account   string // who made the sign-in link, empty for a key
 	Scopes    []string

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 	"cairn/internal/domain/skill"
 )
 
 // Statistics are the counts behind the weights of words.
 type Statistics struct {
-	Profile rank.Profile // parameters of searches, from the settings of the workspace
-	Docs    int          // of the workspace
+	Profile search.Profile // parameters of searches, from the settings of the workspace
+	Docs    int            // of the workspace
 	Terms   map[int32]TermStatistics
 }
 
@@ -157,9 +157,9 @@ type Hit struct {
 
 // ScoreExplanation is how a result got its score.
 type ScoreExplanation struct {
-	Lexical float64    `json:"lexical" doc:"BM25 score over all words of the query."`
-	Covered float64    `json:"covered" doc:"Share of the query's idf that the document contains."`
-	Parts   rank.Parts `json:"parts" doc:"Addends of the score."`
+	Lexical float64      `json:"lexical" doc:"BM25 score over all words of the query."`
+	Covered float64      `json:"covered" doc:"Share of the query's idf that the document contains."`
+	Parts   search.Parts `json:"parts" doc:"Addends of the score."`
 }
 
 // Result is a found document.

@@ -4,8 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/search/lexplan"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // Reader reads the index of one workspace, in one transaction.
@@ -13,12 +12,12 @@ type Reader interface {
 	// Statistics returns what is known of terms and filter keys.
 	Statistics(ctx context.Context, terms []int32) (Statistics, error)
 	// Candidates returns the best documents by words; see CandidateQuery.
-	Candidates(ctx context.Context, q CandidateQuery) ([]lexplan.Hit, error)
+	Candidates(ctx context.Context, q CandidateQuery) ([]search.Hit, error)
 	// Nearest returns the documents closest to a vector, closest first.
 	Nearest(ctx context.Context, q NearestQuery) ([]Neighbor, error)
 	// Documents returns active documents and the turns around those that are turns.
 	// Neighbors that were not asked for are Rejected.
-	Documents(ctx context.Context, ids []int64) ([]rank.Document, error)
+	Documents(ctx context.Context, ids []int64) ([]search.Document, error)
 	// Named returns the documents that n names exactly.
 	Named(ctx context.Context, n NameQuery) ([]int64, error)
 	// Results returns what is shown of documents, in the order of ids.
@@ -41,7 +40,7 @@ type Selector interface {
 	// unless it is nil.
 	Matching(ctx context.Context, in memory.Filter, docs []int64) ([]int64, error)
 	// Among returns the best of docs by words, without those that have none of the words.
-	Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]lexplan.Hit, error)
+	Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]search.Hit, error)
 }
 
 // Index searches documents.

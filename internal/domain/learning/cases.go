@@ -1,9 +1,8 @@
 package learning
 
 import (
-	"time"
-
 	"cairn/internal/domain/memoryskill/designer"
+	"time"
 )
 
 // Case is a question with its known answers. Failures is 0 if the question never failed.

@@ -1,9 +1,8 @@
 package learning
 
 import (
-	"fmt"
-
 	"cairn/internal/domain/memoryskill/designer"
+	"fmt"
 )
 
 // Outcomes of a candidate.

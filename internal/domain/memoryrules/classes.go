@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"cairn/internal/domain/annotate"
 )
 
 // class is a class of sentences.
@@ -93,7 +91,7 @@ func kind(name string) kinds {
 var fact, question, greeting, change = kind("fact"), kind("question"), kind("greeting"), kind("change")
 
 // shows returns the classes of a sentence. terms is the number of its content words.
-func shows(s annotate.Sentence, terms int) (out kinds) {
+func shows(s Sentence, terms int) (out kinds) {
 	for i, c := range classes {
 		if c.said != nil && c.said.MatchString(s.Raw) {
 			out |= 1 << i

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -161,7 +160,7 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 		if i+1 < len(ranked) && ranked[i+1].more > 0 {
 			about = append(about, ranked[i+1].phrase[language])
 		}
-		when := annotate.Each(about, func(kind string) string { return "The span contains something about " + kind })
+		when := Each(about, func(kind string) string { return "The span contains something about " + kind })
 		return map[string]any{"action": "add_new", "reasoning": "storage: " + first.name + " was lost most",
 			"skill": map[string]any{"name": name, "title": "Capture " + first.name,
 				"description": "Adds what the span contains about " + strings.Join(about, ", and about ") + ".",
@@ -196,7 +195,7 @@ func manner(m prompt.Material) []string {
 func wants(s prompt.MemorySkill, class string) bool { return Compile(s).wanted&kind(class) != 0 }
 
 func count(into map[string]float64, text string) {
-	shown := shows(annotate.Sentence{Raw: text}, len(annotate.Terms(text)))
+	shown := shows(Sentence{Raw: text}, len(Terms(text)))
 	for i, c := range classes {
 		if shown>>i&1 == 1 {
 			into[c.name]++

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -36,7 +35,7 @@ var (
 		`]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
 	terse   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
 	fillers = regexp.MustCompile(`(?i)\b(?:leave out|drop|without|omit)\b[^.;]*\bfillers?\b`)
-	generic = annotate.Terms("memory memories store stored item items span fact facts information retrieved " +
+	generic = Terms("memory memories store stored item items span fact facts information retrieved " +
 		"existing new lasting incoming worth keep keeping remember detail details skill user content conversation " +
 		"message")
 )
@@ -49,7 +48,7 @@ func Compile(s prompt.MemorySkill) Filter {
 	) // these fields set the form, not the subject
 	f.wanted, f.refused = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...))
 	f.wanted, f.refused = f.wanted&^refused, f.refused|refused
-	for _, term := range annotate.Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
+	for _, term := range Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
 		if !slices.Contains(generic, term) && !slices.Contains(f.terms, term) {
 			f.terms = append(f.terms, term)
 		}

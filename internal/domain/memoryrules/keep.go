@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/prompt"
 )
@@ -52,7 +51,7 @@ func session(answer func(prompt.Material) any) func(prompt.Material) any {
 // Heard is a sentence with its speaker or record owner, its time, and the words that a filter
 // needs.
 type Heard struct {
-	annotate.Sentence
+	Sentence
 	speaker, date string
 	shows         kinds
 	terms         []string // without repetitions
@@ -73,7 +72,7 @@ var stamp = regexp.MustCompile(`^\[(\d{4}-\d{2}-\d{2})[^\]]*\]\s*`)
 
 // Hear reads a span sentence by sentence. The result can be passed to Keep any number of times.
 func Hear(messages []prompt.Message) (out []Heard) {
-	mask, owner := annotate.NewMask(messages), ""
+	mask, owner := NewMask(messages), ""
 	for _, message := range messages {
 		if found := owned.FindStringSubmatch(message.Content); found != nil && message.Role == "tool" {
 			owner = found[1]
@@ -87,9 +86,9 @@ func Hear(messages []prompt.Message) (out []Heard) {
 			message.Content = stamp.ReplaceAllString(message.Content, "")
 		}
 		for _, s := range mask.Sentences(message) {
-			terms := annotate.Terms(s.Raw)
+			terms := Terms(s.Raw)
 			h := Heard{Sentence: s, speaker: message.Name, date: date, shows: shows(s, len(terms)),
-				terms: annotate.Distinct(terms, len(terms))}
+				terms: Distinct(terms, len(terms))}
 			for _, w := range strings.Fields(s.Raw) {
 				if len(lexical.Words(w)) > 0 || refuses.MatchString(w) {
 					h.compact = append(h.compact, w)
@@ -119,7 +118,7 @@ type IndexedMemory struct {
 // Recall indexes a memory.
 func Recall(handle, content string) IndexedMemory {
 	k := IndexedMemory{handle, content, map[string]bool{}}
-	for _, t := range annotate.Terms(content) {
+	for _, t := range Terms(content) {
 		k.terms[t] = true
 	}
 	return k
@@ -133,12 +132,12 @@ type Action struct {
 }
 
 func keep(m prompt.Material) any {
-	memories := annotate.Each(
+	memories := Each(
 		m.Stored,
 		func(s prompt.StoredMemory) IndexedMemory { return Recall(s.Handle, s.Content) },
 	)
 	actions := []any{}
-	for _, a := range Keep(Hear(m.Messages), memories, annotate.Each(m.Bank, Compile)) {
+	for _, a := range Keep(Hear(m.Messages), memories, Each(m.Bank, Compile)) {
 		fields := map[string]any{"type": a.Type, "evidence": a.Evidence, "skill": a.Skill, "content": a.Content,
 			"about": a.About, "memory_type": a.Kind, "target": a.Target}
 		maps.DeleteFunc(fields, func(_ string, v any) bool { return v == "" })

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -27,7 +26,7 @@ func probes(m prompt.Material) any {
 	out := []any{}
 	for _, s := range Telling(said, most) {
 		begins, ends := halves(strings.TrimRight(stamp.ReplaceAllString(s.Raw, ""), ".!。！ "))
-		if len(annotate.Terms(ends)) > 0 {
+		if len(Terms(ends)) > 0 {
 			out = append(out, map[string]any{"question": fmt.Sprintf(form, begins), "answer": ends,
 				"evidence": []int{s.Index}})
 		}

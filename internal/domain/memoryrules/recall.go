@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -21,7 +20,7 @@ func fit(m prompt.Material) (out []fitting) {
 		return nil
 	}
 	for _, s := range m.Stored {
-		if share := annotate.Share(annotate.Terms(m.Question), annotate.Terms(s.Content)); share > 0 {
+		if share := Share(Terms(m.Question), Terms(s.Content)); share > 0 {
 			out = append(out, fitting{s, share})
 		}
 	}
@@ -41,9 +40,9 @@ func ranking(m prompt.Material) any {
 }
 
 func context(m prompt.Material) any {
-	return strings.Join(annotate.Each(fit(m), func(f fitting) string { return strings.TrimSpace(f.Content) }), "\n")
+	return strings.Join(Each(fit(m), func(f fitting) string { return strings.TrimSpace(f.Content) }), "\n")
 }
 
 func used(m prompt.Material) any {
-	return annotate.Each(fit(m), func(f fitting) string { return f.Handle })
+	return Each(fit(m), func(f fitting) string { return f.Handle })
 }

@@ -3,7 +3,6 @@ package memoryrules
 import (
 	"slices"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 )
@@ -23,41 +22,41 @@ func room(m prompt.Material, sixths int) int {
 	return most * sixths / 6
 }
 
-func sentences(m prompt.Material) (out []annotate.Sentence) {
-	mask := annotate.NewMask(m.Messages)
+func sentences(m prompt.Material) (out []Sentence) {
+	mask := NewMask(m.Messages)
 	for _, one := range m.Messages {
 		if one.Role == "user" || one.Role == "assistant" {
 			out = append(out, mask.Sentences(one)...)
 		}
 	}
-	return slices.DeleteFunc(out, func(s annotate.Sentence) bool { return s.Greeting })
+	return slices.DeleteFunc(out, func(s Sentence) bool { return s.Greeting })
 }
 
 // goal returns the first request.
 func goal(m prompt.Material) any {
-	said := slices.DeleteFunc(sentences(m), func(s annotate.Sentence) bool { return s.Role != "user" })
+	said := slices.DeleteFunc(sentences(m), func(s Sentence) bool { return s.Role != "user" })
 	if len(said) == 0 {
 		return nil
 	}
-	at := max(0, slices.IndexFunc(said, func(s annotate.Sentence) bool { return s.Imperative || s.Question }))
+	at := max(0, slices.IndexFunc(said, func(s Sentence) bool { return s.Imperative || s.Question }))
 	return first([]string{said[at].Raw}, room(m, 1))[0]
 }
 
 // keyFacts returns the sentences with the most information for their length, in their order.
 func keyFacts(m prompt.Material) any {
-	said := slices.DeleteFunc(sentences(m), func(s annotate.Sentence) bool { return s.Question })
+	said := slices.DeleteFunc(sentences(m), func(s Sentence) bool { return s.Question })
 	ranked := slices.Clone(said)
-	slices.SortStableFunc(ranked, func(a, b annotate.Sentence) int { return telling(b) - telling(a) })
-	kept := first(annotate.Distinct(annotate.Each(ranked, func(s annotate.Sentence) string { return s.Raw }),
+	slices.SortStableFunc(ranked, func(a, b Sentence) int { return telling(b) - telling(a) })
+	kept := first(Distinct(Each(ranked, func(s Sentence) string { return s.Raw }),
 		len(ranked)), room(m, 3))
-	told := slices.DeleteFunc(annotate.Each(said, func(s annotate.Sentence) string { return s.Raw }),
+	told := slices.DeleteFunc(Each(said, func(s Sentence) string { return s.Raw }),
 		func(raw string) bool { return !slices.Contains(kept, raw) })
-	return annotate.Distinct(told, len(told))
+	return Distinct(told, len(told))
 }
 
 // telling scores a sentence. Names and numbers have double weight.
-func telling(s annotate.Sentence) int {
-	n := min(len(annotate.Terms(s.Raw)), 12)
+func telling(s Sentence) int {
+	n := min(len(Terms(s.Raw)), 12)
 	if s.Text != s.Raw { // a part was masked
 		n += n
 	}
@@ -66,7 +65,7 @@ func telling(s annotate.Sentence) int {
 
 // recentActions returns the latest tool calls.
 func recentActions(m prompt.Material) any {
-	calls := annotate.Each(annotate.Calls(m.Messages), func(c annotate.Call) string {
+	calls := Each(Calls(m.Messages), func(c Call) string {
 		if c.Failed {
 			return c.Tool + " " + c.Arguments + ": failed"
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -70,7 +69,7 @@ func facts(m prompt.Material) any {
 				kept, stored = append(kept, s), slices.Delete(stored, at, at+1)
 			}
 			kept = slices.DeleteFunc(kept, func(o statement) bool {
-				return o.op == "add" && annotate.Share(s.terms, o.terms) >= sameAs
+				return o.op == "add" && Share(s.terms, o.terms) >= sameAs
 			})
 		default:
 			s.resolve(stored)
@@ -102,7 +101,7 @@ func facts(m prompt.Material) any {
 
 // statements returns what users say that may be kept.
 func statements(m prompt.Material) (out []statement) {
-	mask, who := annotate.NewMask(m.Messages), users(m)
+	mask, who := NewMask(m.Messages), users(m)
 	seen := map[string]bool{}
 	for _, message := range m.Messages {
 		if message.Role != "user" {
@@ -133,7 +132,7 @@ func statements(m prompt.Material) (out []statement) {
 var joint = regexp.MustCompile(`(?i),? (?:and|but) ((?:I|we|my|our)\b)|，(?:而且|并且|但是?)?(我)`)
 
 // parted divides sentences that make statements about two slots, because each can change alone.
-func parted(all []annotate.Sentence) (out []annotate.Sentence) {
+func parted(all []Sentence) (out []Sentence) {
 	for _, s := range all {
 		parts := strings.Split(joint.ReplaceAllString(s.Raw, "\n$1$2"), "\n")
 		filled := slices.DeleteFunc(slices.Clone(parts), func(part string) bool {
@@ -144,7 +143,7 @@ func parted(all []annotate.Sentence) (out []annotate.Sentence) {
 		}
 		for i, raw := range parts {
 			part := s
-			if part.Raw = annotate.Capital(strings.TrimSpace(raw)); i == 0 && part.Raw != s.Raw {
+			if part.Raw = Capital(strings.TrimSpace(raw)); i == 0 && part.Raw != s.Raw {
 				part.Raw += "."
 			}
 			out = append(out, part)
@@ -154,7 +153,7 @@ func parted(all []annotate.Sentence) (out []annotate.Sentence) {
 }
 
 // read returns the statement of a sentence, if it is one to keep.
-func read(sentence annotate.Sentence, said time.Time) (s statement, ok bool) {
+func read(sentence Sentence, said time.Time) (s statement, ok bool) {
 	raw := strings.TrimSpace(leading.ReplaceAllString(sentence.Raw, ""))
 	if forgets.MatchString(raw) {
 		rest := strings.TrimSpace(forgets.ReplaceAllString(raw, ""))
@@ -163,12 +162,12 @@ func read(sentence annotate.Sentence, said time.Time) (s statement, ok bool) {
 			raw:   rest,
 			kind:  "fact",
 			index: sentence.Index,
-			terms: annotate.Terms(rest),
+			terms: Terms(rest),
 		}, true
 	}
 	text := strings.TrimSpace(ToRemember.ReplaceAllString(raw, ""))
 	asked := text != raw
-	s = statement{op: "add", raw: text, index: sentence.Index, terms: annotate.Terms(text)}
+	s = statement{op: "add", raw: text, index: sentence.Index, terms: Terms(text)}
 	classes := shows(sentence, len(s.terms))
 	telling := firstPerson.MatchString(text) || sentence.Wish ||
 		classes&(kind("preference")|kind("plan")|kind("relation")|kind("number")|kind("time")) != 0
@@ -182,7 +181,7 @@ func read(sentence annotate.Sentence, said time.Time) (s statement, ok bool) {
 	}
 	date, named := when(text, said)
 	s.date, s.kind = date, kindOf(classes)
-	s.text = annotate.Capital(strings.TrimRight(text, "?？ "))
+	s.text = Capital(strings.TrimRight(text, "?？ "))
 	if date != "" && !named {
 		s.text = strings.TrimRight(s.text, ".。 ") + " (" + date + ")."
 	}
@@ -204,9 +203,9 @@ func kindOf(classes kinds) string {
 func (s *statement) resolve(stored []prompt.StoredMemory) {
 	best, most := -1, 0.0
 	for i, m := range stored {
-		terms := annotate.Terms(m.Content)
-		share := annotate.Share(s.terms, terms)
-		if share == 1 && annotate.Share(terms, s.terms) == 1 {
+		terms := Terms(m.Content)
+		share := Share(s.terms, terms)
+		if share == 1 && Share(terms, s.terms) == 1 {
 			s.op, s.handle = "none", m.Handle
 			return
 		}
@@ -232,23 +231,23 @@ func (s *statement) replaces(other string, terms []string) bool {
 		return true
 	}
 	if m := insteadOf.FindStringSubmatch(s.raw); m != nil {
-		return annotate.Share(annotate.Terms(m[1]), terms) == 1
+		return Share(Terms(m[1]), terms) == 1
 	}
-	return changed.MatchString(s.raw) && annotate.Share(terms, s.terms) >= aboutIt &&
-		annotate.Share(s.terms, terms) >= aboutIt
+	return changed.MatchString(s.raw) && Share(terms, s.terms) >= aboutIt &&
+		Share(s.terms, terms) >= aboutIt
 }
 
 // sameWords compares the subjects of two statements, without words such as "new".
 func sameWords(a, b string) bool {
-	x, y := annotate.Terms(a), annotate.Terms(b)
-	return len(x) > 0 && annotate.Share(x, y) == 1 && annotate.Share(y, x) == 1
+	x, y := Terms(a), Terms(b)
+	return len(x) > 0 && Share(x, y) == 1 && Share(y, x) == 1
 }
 
 // closest returns the place of the memory that a request to forget means, or -1.
 func closest(s statement, stored []prompt.StoredMemory) (best int) {
 	best, most := -1, 0.5
 	for i, m := range stored {
-		if share := annotate.Share(s.terms, annotate.Terms(m.Content)); share >= most && (best < 0 || share > most) {
+		if share := Share(s.terms, Terms(m.Content)); share >= most && (best < 0 || share > most) {
 			best, most = i, share
 		}
 	}
@@ -260,8 +259,8 @@ const digestRunes = 240
 
 // digest returns the most informative statements of each conversation, one line for each.
 func digest(m prompt.Material) any {
-	lines := map[int][]annotate.Sentence{}
-	mask, most := annotate.NewMask(m.Messages), 0
+	lines := map[int][]Sentence{}
+	mask, most := NewMask(m.Messages), 0
 	for _, message := range m.Messages {
 		if message.Role == "user" {
 			message.Content = stamp.ReplaceAllString(message.Content, "")
@@ -272,7 +271,7 @@ func digest(m prompt.Material) any {
 	var out []string
 	for n := min(most, 1); n <= most; n++ {
 		text := strings.Join(
-			annotate.Each(Telling(lines[n], 2), func(s annotate.Sentence) string { return s.Raw }),
+			Each(Telling(lines[n], 2), func(s Sentence) string { return s.Raw }),
 			" ",
 		)
 		runes := []rune(strings.ReplaceAll(text, "\n", " "))

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -36,7 +35,7 @@ func Targets(r Registry, m prompt.Material) (out []Pair) {
 	for _, found := range listed.FindAllStringSubmatch(r.Instructions, -1) {
 		known = append(known, Pair{found[1], found[2]})
 	}
-	people := annotate.Each(known, func(p Pair) string { return p.Type + "/" + strings.ToLower(p.Target) })
+	people := Each(known, func(p Pair) string { return p.Type + "/" + strings.ToLower(p.Target) })
 	who := users(m)
 	switch {
 	case m.Question != "":
@@ -73,5 +72,5 @@ func users(m prompt.Material) []string {
 			out = append(out, found[1]+found[2])
 		}
 	}
-	return annotate.Distinct(out, len(out))
+	return Distinct(out, len(out))
 }

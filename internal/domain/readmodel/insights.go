@@ -1,9 +1,8 @@
 package readmodel
 
 import (
-	"time"
-
 	"cairn/internal/domain/skill"
+	"time"
 )
 
 // CuratedSkill holds the fields of a skill that the rules use. Ages are measured by the database clock.

@@ -1,9 +1,8 @@
 package readmodel
 
 import (
-	"time"
-
 	"cairn/internal/domain/run"
+	"time"
 )
 
 // Round is a round of the designer of a bank.

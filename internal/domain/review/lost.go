@@ -8,7 +8,6 @@ import (
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/part"
 )
 
 // alikeShare is the share of the words of a rule that its new wording keeps, in percent.
@@ -54,7 +53,7 @@ func losses(current, next skill.Version) (out []approval.Finding) {
 
 // checks returns the checks of risky steps and what to do if they fail.
 func checks(d skill.Document) (out []string) {
-	list, _ := part.ParseSteps(d.Procedure)
+	list, _ := skill.ParseSteps(d.Procedure)
 	for _, s := range list {
 		for _, text := range []string{s.Check, s.IfFails} {
 			if text != "" {

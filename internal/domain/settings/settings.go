@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/recurrence"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // Settings are all settings of a workspace.
@@ -48,8 +48,8 @@ type Settings struct {
 	Memory   LongTerm `json:"memory"`
 	Curation Curation `json:"curation"`
 	// Search overrides the parameters of searches. The default is the profile of the deployment.
-	Search rank.Profile `json:"search"`
-	Mem0   Mem0         `json:"mem0"`
+	Search search.Profile `json:"search"`
+	Mem0   Mem0           `json:"mem0"`
 
 	// ScheduledCheckpoint makes a turn on the channel scheduled state the remaining model calls to
 	// its model once, when three quarters of the budget are used. Models stop early if they are

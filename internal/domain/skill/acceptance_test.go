@@ -3,6 +3,7 @@ package skill_test
 import (
 	"archive/zip"
 	"bytes"
+	"cairn/internal/domain/skill"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -11,8 +12,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"cairn/internal/domain/skill"
 )
 
 var (

@@ -1,13 +1,12 @@
 package skill_test
 
 import (
+	"cairn/internal/domain/skill"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
-
-	"cairn/internal/domain/skill"
 )
 
 func ExampleDecodeDraft() {

@@ -7,31 +7,30 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/skill/part"
 )
 
 // Document is the content of a SKILL.md. It has one of two profiles: see Seed. A document may have the
 // sections of both. Empty fields have no section. WhenToUse, Procedure and Pitfalls are text, whose lines
 // package part can parse.
 type Document struct {
-	Name         string       `json:"name"`        // for display; Canonical(Name) identifies the skill
-	Description  string       `json:"description"` // one line
-	Intro        string       `json:"intro,omitempty"`
-	WhenToUse    string       `json:"when_to_use,omitempty"` // see part.ParseWhen
-	Trigger      []string     `json:"trigger,omitempty"`     // keywords without commas
-	Inputs       []part.Input `json:"inputs,omitempty"`
-	Rules        []part.Rule  `json:"rules,omitempty"`
-	Procedure    string       `json:"procedure,omitempty"` // see part.ParseSteps
-	Pitfalls     string       `json:"pitfalls,omitempty"`  // see part.ParsePitfall
-	Verification string       `json:"verification,omitempty"`
-	Experience   []string     `json:"experience,omitempty"`
-	Preference   []string     `json:"preference,omitempty"`
-	Examples     []string     `json:"examples,omitempty"`
-	Scripts      []string     `json:"scripts,omitempty"`    // names of files in scripts/, sorted
-	Tools        []string     `json:"tools,omitempty"`      // names of tools that the procedure needs
-	Sections     []Section    `json:"sections,omitempty"`   // sections with other titles, in order
-	Others       []Entry      `json:"others,omitempty"`     // inline entries, sorted by key
-	References   []string     `json:"references,omitempty"` // names of files in reference/, sorted
+	Name         string    `json:"name"`        // for display; Canonical(Name) identifies the skill
+	Description  string    `json:"description"` // one line
+	Intro        string    `json:"intro,omitempty"`
+	WhenToUse    string    `json:"when_to_use,omitempty"` // see part.ParseWhen
+	Trigger      []string  `json:"trigger,omitempty"`     // keywords without commas
+	Inputs       []Input   `json:"inputs,omitempty"`
+	Rules        []Rule    `json:"rules,omitempty"`
+	Procedure    string    `json:"procedure,omitempty"` // see part.ParseSteps
+	Pitfalls     string    `json:"pitfalls,omitempty"`  // see part.ParsePitfall
+	Verification string    `json:"verification,omitempty"`
+	Experience   []string  `json:"experience,omitempty"`
+	Preference   []string  `json:"preference,omitempty"`
+	Examples     []string  `json:"examples,omitempty"`
+	Scripts      []string  `json:"scripts,omitempty"`    // names of files in scripts/, sorted
+	Tools        []string  `json:"tools,omitempty"`      // names of tools that the procedure needs
+	Sections     []Section `json:"sections,omitempty"`   // sections with other titles, in order
+	Others       []Entry   `json:"others,omitempty"`     // inline entries, sorted by key
+	References   []string  `json:"references,omitempty"` // names of files in reference/, sorted
 }
 
 // Section is a level-2 section without its own field.
@@ -50,7 +49,7 @@ type Entry struct {
 // WithFiles when they exist, because a planned file may fail.
 func NewDocument(d Draft) Document {
 	return Document{Name: d.Name, Description: d.Description, Inputs: d.Inputs, Rules: d.Rules, Procedure: d.Procedure,
-		WhenToUse:    part.When{Use: settleTriggers(d.Trigger), Not: d.NotFor}.String(),
+		WhenToUse:    When{Use: settleTriggers(d.Trigger), Not: d.NotFor}.String(),
 		Pitfalls:     bulleted.render(texts(d.Pitfalls)),
 		Verification: bulleted.render(bulleted.settleItems(d.Verification)),
 		Experience:   d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools,
@@ -101,8 +100,8 @@ func (d Document) Normalized() Document {
 		Intro:        introText.settle(d.Intro),
 		WhenToUse:    paragraphs(g.whenToUse),
 		Trigger:      settleTriggers(g.trigger),
-		Inputs:       settleParts(g.inputs, part.ParseInput),
-		Rules:        settleParts(g.rules, part.ParseRule),
+		Inputs:       settleParts(g.inputs, ParseInput),
+		Rules:        settleParts(g.rules, ParseRule),
 		Procedure:    paragraphs(g.procedure),
 		Pitfalls:     paragraphs(g.pitfalls),
 		Verification: paragraphs(g.verification),

@@ -3,8 +3,6 @@ package skill
 import (
 	"errors"
 	"strings"
-
-	"cairn/internal/domain/skill/part"
 )
 
 // Actions of a draft.
@@ -24,30 +22,30 @@ const (
 // Draft is a normalized proposal of a model. Target is a handle, which code looks up; it is never a
 // database key.
 type Draft struct {
-	Action       string         `json:"action"`
-	Target       string         `json:"target,omitempty"` // handle of the candidate, only for an update
-	Name         string         `json:"name"`
-	Description  string         `json:"description"`
-	Trigger      []string       `json:"trigger,omitempty"`
-	NotFor       []string       `json:"not_for,omitempty"` // requests that need something else
-	Inputs       []part.Input   `json:"inputs,omitempty"`
-	Rules        []part.Rule    `json:"rules,omitempty"`
-	Procedure    string         `json:"procedure"`
-	Pitfalls     []part.Pitfall `json:"pitfalls,omitempty"`
-	Verification []string       `json:"verification,omitempty"`
-	Experience   []string       `json:"experience,omitempty"`
-	Preference   []string       `json:"preference,omitempty"`
-	Examples     []string       `json:"examples,omitempty"`
-	Tools        []string       `json:"tools,omitempty"`   // as requested by the model
-	Scripts      []FilePlan     `json:"scripts,omitempty"` // names are not checked; see CheckPlan and Attach
-	Others       []FilePlan     `json:"others,omitempty"`
-	Inline       []Entry        `json:"inline,omitempty"`  // short texts in SKILL.md itself
-	Removed      []Removal      `json:"removed,omitempty"` // items that an update removes
-	Evidence     []int          `json:"evidence"`          // messages of the chunk; all if none was cited
-	Cited        bool           `json:"cited"`             // whether the model cited evidence
-	Confidence   *float64       `json:"confidence,omitempty"`
-	UsedHistory  bool           `json:"used_history,omitempty"`
-	Reason       string         `json:"reason,omitempty"`
+	Action       string     `json:"action"`
+	Target       string     `json:"target,omitempty"` // handle of the candidate, only for an update
+	Name         string     `json:"name"`
+	Description  string     `json:"description"`
+	Trigger      []string   `json:"trigger,omitempty"`
+	NotFor       []string   `json:"not_for,omitempty"` // requests that need something else
+	Inputs       []Input    `json:"inputs,omitempty"`
+	Rules        []Rule     `json:"rules,omitempty"`
+	Procedure    string     `json:"procedure"`
+	Pitfalls     []Pitfall  `json:"pitfalls,omitempty"`
+	Verification []string   `json:"verification,omitempty"`
+	Experience   []string   `json:"experience,omitempty"`
+	Preference   []string   `json:"preference,omitempty"`
+	Examples     []string   `json:"examples,omitempty"`
+	Tools        []string   `json:"tools,omitempty"`   // as requested by the model
+	Scripts      []FilePlan `json:"scripts,omitempty"` // names are not checked; see CheckPlan and Attach
+	Others       []FilePlan `json:"others,omitempty"`
+	Inline       []Entry    `json:"inline,omitempty"`  // short texts in SKILL.md itself
+	Removed      []Removal  `json:"removed,omitempty"` // items that an update removes
+	Evidence     []int      `json:"evidence"`          // messages of the chunk; all if none was cited
+	Cited        bool       `json:"cited"`             // whether the model cited evidence
+	Confidence   *float64   `json:"confidence,omitempty"`
+	UsedHistory  bool       `json:"used_history,omitempty"`
+	Reason       string     `json:"reason,omitempty"`
 
 	// Privacy counts the private values and passages that were masked or removed, by kind.
 	Privacy map[string]int `json:"privacy,omitempty"`

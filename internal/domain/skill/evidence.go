@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"cairn/internal/domain/skill/part"
 )
 
 // confidence reads a number from 0 to 1. Other values are ignored.
@@ -71,7 +69,7 @@ func (f *fields) evidence(d *Draft, seqs []int) {
 // parts reads inputs, rules, steps, pitfalls and checks. Steps in the field procedure are those of other
 // formats, which cite nothing.
 func (f *fields) parts(d *Draft, seqs []int, known []string) {
-	r := part.Reader{Cites: func(value any) bool { return cites(value, seqs) }}
+	r := Reader{Cites: func(value any) bool { return cites(value, seqs) }}
 	d.NotFor = f.list("not_for", MaxItems, MaxDescription, "not_for")
 	d.Inputs = r.Inputs(f.take("inputs"))
 	d.Rules = r.Rules(f.take("rules", "decision_rules"))
@@ -79,7 +77,7 @@ func (f *fields) parts(d *Draft, seqs []int, known []string) {
 	d.Verification = f.list("verification", MaxItems, 0, "verification")
 	d.Procedure = f.procedure()
 	if steps := f.take("steps"); steps != nil {
-		text := part.Steps(r.Steps(steps, func(step string) bool {
+		text := Steps(r.Steps(steps, func(step string) bool {
 			return d.Action == Update && slices.ContainsFunc(known, func(procedure string) bool {
 				return strings.Contains(fold(procedure), fold(step))
 			})

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"cairn/internal/domain/skill/part"
 )
 
 // MergeResult is the result of an update.
@@ -31,10 +29,10 @@ func Merge(current Document, files []File, d Draft) MergeResult {
 		next.Name = proposed.Name
 	}
 	m.text("description", &next.Description, proposed.Description)
-	m.procedure(&next.Procedure, part.KeepChecks(next.Procedure, proposed.Procedure))
-	m.when(&next, part.ParseWhen(proposed.WhenToUse))
-	mergeParts(&m, "inputs", &next.Inputs, proposed.Inputs, part.ParseInput)
-	mergeParts(&m, "rules", &next.Rules, proposed.Rules, part.ParseRule)
+	m.procedure(&next.Procedure, KeepChecks(next.Procedure, proposed.Procedure))
+	m.when(&next, ParseWhen(proposed.WhenToUse))
+	mergeParts(&m, "inputs", &next.Inputs, proposed.Inputs, ParseInput)
+	mergeParts(&m, "rules", &next.Rules, proposed.Rules, ParseRule)
 	m.lines("pitfalls", &next.Pitfalls, proposed.Pitfalls)
 	m.lines("verification", &next.Verification, proposed.Verification)
 	m.list("experience", &next.Experience, proposed.Experience, MaxItems)
@@ -82,8 +80,8 @@ func (m *merger) text(field string, current *string, proposed string) {
 }
 
 // when adds triggers to the section When to Use or, if the skill has it, to the section Trigger.
-func (m *merger) when(d *Document, proposed part.When) {
-	current := part.ParseWhen(d.WhenToUse)
+func (m *merger) when(d *Document, proposed When) {
+	current := ParseWhen(d.WhenToUse)
 	trigger := &current.Use
 	if len(d.Trigger) > 0 {
 		trigger = &d.Trigger

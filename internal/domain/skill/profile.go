@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"cairn/internal/domain/skill/part"
 )
 
 // Profiles of a document (spec/distillation-2.md §7).
@@ -22,7 +20,7 @@ func (d Document) isSeed() bool {
 
 // Triggers returns the requests in users' words for which the skill is made, in any profile.
 func (d Document) Triggers() []string {
-	return slices.Concat(d.Trigger, part.ParseWhen(d.WhenToUse).Use)
+	return slices.Concat(d.Trigger, ParseWhen(d.WhenToUse).Use)
 }
 
 const (
@@ -35,7 +33,7 @@ const (
 // rules and pitfalls under Experience. Free text of other sections stays where it is. Agent is the inverse.
 func (d Document) Seed() Document {
 	d = d.Normalized()
-	when := part.ParseWhen(d.WhenToUse)
+	when := ParseWhen(d.WhenToUse)
 	d.Trigger, d.WhenToUse = slices.Concat(d.Trigger, when.Use), when.Text
 	var lessons []string
 	for _, not := range when.Not {
@@ -63,12 +61,12 @@ func (d Document) Seed() Document {
 func (d Document) Agent() Document { return d.agent().Normalized() }
 
 func (d Document) agent() Document {
-	when := part.ParseWhen(d.WhenToUse)
+	when := ParseWhen(d.WhenToUse)
 	when.Use = slices.Concat(d.Trigger, when.Use)
 	var lessons, pitfalls []string
 	for _, text := range d.Experience {
 		not, isNot := strings.CutPrefix(text, notForLabel)
-		switch rule := part.ParseRule(text); {
+		switch rule := ParseRule(text); {
 		case isNot:
 			when.Not = append(when.Not, not)
 		case rule.Sourced():
@@ -82,7 +80,7 @@ func (d Document) agent() Document {
 	inputs, steps, found := strings.Cut(d.Procedure, "\n\n")
 	if inputs, labelled := strings.CutPrefix(inputs, inputsLabel); found && labelled {
 		for _, text := range parseItems(inputs) {
-			d.Inputs = append(slices.Clip(d.Inputs), part.ParseInput(text))
+			d.Inputs = append(slices.Clip(d.Inputs), ParseInput(text))
 		}
 		d.Procedure = steps
 	}
@@ -108,7 +106,7 @@ var (
 )
 
 func isPitfall(text string) bool {
-	_, ok := part.ParsePitfall(text)
+	_, ok := ParsePitfall(text)
 	return ok
 }
 

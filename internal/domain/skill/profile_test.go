@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/part"
 	"cairn/internal/testkit"
 )
 
@@ -126,7 +125,7 @@ func TestBothProfilesAreRenderedAndParsedBack(t *testing.T) {
 			t.Errorf("as a seed\n%+v\nwant\n%+v", seed, d.Seed())
 		}
 	}
-	steps, ok := part.ParseSteps(d.Procedure)
+	steps, ok := skill.ParseSteps(d.Procedure)
 	if !ok || len(steps) != 2 || steps[0].Check == "" || steps[1].Tool != "change_order" || len(d.Triggers()) != 2 {
 		t.Errorf("steps %+v", steps)
 	}
@@ -141,7 +140,7 @@ func TestPartsWithoutACitationAreDropped(t *testing.T) {
 			t.Errorf("the skill has %q", text)
 		}
 	}
-	if len(d.Rules) != 2 || len(d.Pitfalls) != 1 || d.Rules[0].Value != "30" || d.Rules[0].Source != part.Policy {
+	if len(d.Rules) != 2 || len(d.Pitfalls) != 1 || d.Rules[0].Value != "30" || d.Rules[0].Source != skill.Policy {
 		t.Errorf("%+v", d)
 	}
 	_, _, err := skill.DecodeDraft(json.RawMessage(orderDraft), skill.Full, []int{99})
@@ -170,7 +169,7 @@ func TestAnUpdateKeepsRulesErrorsAndChecks(t *testing.T) {
 			t.Errorf("%s: the profile changed:\n%s", what, skill.RenderBody(got))
 		}
 		if got = got.Agent(); got.Procedure != want || len(got.Rules) != 2 || got.Rules[0].Value != "30" ||
-			got.Rules[1].Source != part.User || strings.Count(got.Pitfalls, "\n- ") != 1 ||
+			got.Rules[1].Source != skill.User || strings.Count(got.Pitfalls, "\n- ") != 1 ||
 			strings.Count(got.Verification, "- ") != 2 || len(got.Inputs) != 2 ||
 			got.WhenToUse != "Use when: change my order, swap an item, edit an order\nNot for: a delivered order; a "+
 				"refund" {

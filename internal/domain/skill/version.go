@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cairn/internal/domain/approval"
-	"cairn/internal/domain/skill/part"
 )
 
 // Status is the status of a skill. Active, candidate and draft skills are listed. Only active
@@ -147,7 +146,7 @@ const firstSteps = 5
 // SearchText returns name, description, when to use it, and the first lines of the procedure.
 func (d Document) SearchText() string {
 	steps := strings.SplitN(d.Procedure, "\n", firstSteps+1)
-	when := strings.TrimSpace(strings.Join(d.Triggers(), ", ") + "\n" + part.ParseWhen(d.WhenToUse).Text)
+	when := strings.TrimSpace(strings.Join(d.Triggers(), ", ") + "\n" + ParseWhen(d.WhenToUse).Text)
 	return strings.Join([]string{d.Name, d.Description, when, strings.Join(steps[:min(len(steps), firstSteps)], "\n")},
 		"\n")
 }

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/inspect"
 )
 
@@ -97,8 +96,8 @@ func (c *Console) showUnmasked(rq *request) error {
 		fmt.Sprintf(
 			"run %s, step %s, round %s",
 			ref.Run,
-			display.Clip(rq.text("step"), 80),
-			display.Clip(rq.text("round"), 8),
+			Clip(rq.text("step"), 80),
+			Clip(rq.text("round"), 8),
 		),
 	)
 	if err != nil {
@@ -112,7 +111,7 @@ func (c *Console) renderCall(rq *request, unmasked bool) error {
 	if err != nil {
 		return err
 	}
-	step := display.Clip(rq.text("step"), 300)
+	step := Clip(rq.text("step"), 300)
 	round, err := rq.number("round", 0, 0, 1000)
 	if err != nil {
 		return err

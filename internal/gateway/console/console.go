@@ -14,13 +14,9 @@ import (
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
-	"cairn/internal/gateway/console/locale"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/audit"
 	"cairn/internal/service/channel"
-	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
@@ -36,7 +32,6 @@ import (
 	"cairn/internal/service/replystream"
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
-	"cairn/internal/service/support"
 )
 
 // Root is the path of the console.
@@ -45,9 +40,9 @@ const Root = "/console/"
 // Services holds the services behind the pages.
 type Services struct {
 	Log           *slog.Logger
-	Sessions      *consolesession.Service
+	Sessions      *apikey.ConsoleSessions
 	Keys          *apikey.Service
-	Audit         *audit.Service
+	Audit         *inspect.AuditService
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces
@@ -58,7 +53,7 @@ type Services struct {
 	Finder        search.Finder
 	Explore       *inspect.Service
 	Health        *health.Service
-	Support       *support.Service
+	Support       *apikey.Support
 	Distill       *distill.Service
 	Turns         *conversation.Service
 	Replies       *replystream.Reader
@@ -77,7 +72,7 @@ type Services struct {
 	// StartErase starts the workflow of an accepted erasure.
 	StartErase func(ctx context.Context, e erasure.Erasure)
 	// Send accepts a message and does not wait for the reply.
-	Send func(ctx context.Context, ws tenancy.Workspace, conversation, message, text string) error
+	Send func(ctx context.Context, ws access.Workspace, conversation, message, text string) error
 	// ReplyNews returns a channel that receives when a run has new text of its reply.
 	ReplyNews func(ref run.Ref) (news <-chan struct{}, stop func())
 }
@@ -102,12 +97,12 @@ type Console struct {
 	streams *edge.Streams
 	mux     routes
 	cross   *http.CrossOriginProtection
-	pages   map[locale.Tag]*pages
+	pages   map[Tag]*pages
 }
 
 // New returns the pages over s. It panics if a template is broken, which the tests find.
 func New(s Services, o Options) *Console {
-	c := &Console{Services: s, Options: o, cross: http.NewCrossOriginProtection(), pages: map[locale.Tag]*pages{},
+	c := &Console{Services: s, Options: o, cross: http.NewCrossOriginProtection(), pages: map[Tag]*pages{},
 		streams: s.Edge.NewStreams(streamLimits)}
 	if u, err := url.Parse(o.PublicBaseURL); err == nil {
 		c.base = strings.TrimRight(u.EscapedPath(), "/")
@@ -115,7 +110,7 @@ func New(s Services, o Options) *Console {
 	if c.Options.WorkflowLink == nil {
 		c.Options.WorkflowLink = func(string) string { return "" }
 	}
-	for _, tag := range locale.Tags {
+	for _, tag := range Tags {
 		c.pages[tag] = parse(tag)
 	}
 	c.mux.HandleFunc("GET "+Root+"static/{file}", c.static)

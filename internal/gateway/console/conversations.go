@@ -5,7 +5,6 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/inspect"
 )
 
@@ -26,7 +25,7 @@ func (c *Console) listConversations(rq *request) error {
 	if err != nil {
 		return err
 	}
-	f := readmodel.ConversationFilter{Query: display.Clip(rq.text("q"), 200), Channel: channel}
+	f := readmodel.ConversationFilter{Query: Clip(rq.text("q"), 200), Channel: channel}
 	limit, err := rq.limit()
 	if err != nil {
 		return err
@@ -42,8 +41,8 @@ func (c *Console) listConversations(rq *request) error {
 	}{all, next, channels})
 }
 
-// message is a message with the turn that it ends, if it is the last one of its turn.
-type message struct {
+// shownMessage is a message with the turn that it ends, if it is the last one of its turn.
+type shownMessage struct {
 	conversation.Line
 	Turn *readmodel.Turn
 	Text string // the content, shortened if it is long
@@ -54,7 +53,7 @@ type message struct {
 
 type conversationPage struct {
 	Conversation inspect.ConversationDetail
-	Messages     []message
+	Messages     []shownMessage
 	From, Next   int  // positions of the first message of this page and of the next page, -1 without one
 	Open         bool // a turn is not answered yet
 }
@@ -87,7 +86,7 @@ func (c *Console) showConversation(rq *request) error {
 		return err
 	}
 	for i, l := range lines {
-		m := message{Line: l, Text: l.Content}
+		m := shownMessage{Line: l, Text: l.Content}
 		if len(m.Text) > longest {
 			m.Text = transcript.Clip(m.Text, longest)
 			m.Cut = len(l.Content) - len(m.Text)

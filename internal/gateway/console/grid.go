@@ -1,11 +1,9 @@
 package console
 
 import (
+	"cairn/internal/domain/access"
 	"fmt"
 	"time"
-
-	"cairn/internal/domain/access"
-	"cairn/internal/gateway/console/chart"
 )
 
 // grid is a page that consists of tables.
@@ -21,7 +19,7 @@ type grid struct {
 
 // curves are lines over time, with their numbers in a table.
 type curves struct {
-	Curves   []chart.Curve
+	Curves   []Curve
 	From, To string
 	Numbers  table
 }

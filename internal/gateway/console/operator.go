@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/readmodel"
-	"cairn/internal/service/consolesession"
+	"cairn/internal/service/apikey"
 )
 
 // OperatorRoot is the path of the console of operators.
@@ -47,7 +47,7 @@ func (rq *request) operatorCookie() string {
 func (rq *request) setOperatorCookie(value string) {
 	c := &http.Cookie{Name: rq.operatorCookieName(), Value: value, Path: "/", HttpOnly: true,
 		Secure: rq.transport() == encrypted, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(consolesession.Life.Seconds())}
+		MaxAge: int(apikey.Life.Seconds())}
 	if value == "" {
 		c.MaxAge = -1
 	}

@@ -1,8 +1,6 @@
 package console
 
-import (
-	"cairn/internal/domain/access"
-)
+import "cairn/internal/domain/access"
 
 func (c *Console) reflectionRoutes() {
 	c.handle("GET reflections", access.Read, c.listReflections)

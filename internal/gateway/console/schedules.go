@@ -6,7 +6,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/scheduled"
-	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/schedule"
 )
 
@@ -106,7 +105,7 @@ func (c *Console) scheduleRow(rq *request, task scheduled.Task) []cell {
 		last = rq.at(task.Last.At)
 		last.Quiet = rq.worded("firing", task.Last.Outcome) + " " + task.Last.Reason
 	}
-	name := cell{Text: task.Name, Quiet: display.Clip(task.Prompt, 160), Link: rq.path("schedules", task.Name)}
+	name := cell{Text: task.Name, Quiet: Clip(task.Prompt, 160), Link: rq.path("schedules", task.Name)}
 	return []cell{name, {Text: task.Cron, Quiet: task.Zone}, next, last, {Actions: actions}}
 }
 
@@ -127,7 +126,7 @@ func (c *Console) showSchedule(rq *request) error {
 	if err != nil {
 		return err
 	}
-	cron, zone := display.Clip(rq.text("cron"), 200), display.Clip(rq.text("zone"), 100)
+	cron, zone := Clip(rq.text("cron"), 200), Clip(rq.text("zone"), 100)
 	next, err := c.Schedules.Preview(rq.ctx, rq.ws(), task.Name, cron, zone, firingsShown)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/testkit"
@@ -49,7 +48,7 @@ func browser(t testing.TB) *http.Client {
 	}}
 }
 
-func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...access.Scope) (string, access.Key) {
+func (b *bundle) makeKey(ws access.Workspace, scopes ...access.Scope) (string, access.Key) {
 	b.T.Helper()
 	key, made, err := b.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.T, err)

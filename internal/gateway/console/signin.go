@@ -12,7 +12,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/consolesession"
 )
 
 // Names of the cookie. With the prefix __Host-, browsers send it only to this host, and only by HTTPS. Over plain
@@ -84,7 +83,7 @@ func (rq *request) cookie() string {
 func (rq *request) setCookie(value string) {
 	c := &http.Cookie{Name: rq.cookieName(), Value: value, Path: "/", HttpOnly: true,
 		Secure: rq.transport() == encrypted, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(consolesession.Life.Seconds())}
+		MaxAge: int(apikey.Life.Seconds())}
 	if value == "" {
 		c.MaxAge = -1
 	}

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/skill"
-	"cairn/internal/gateway/console/display"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/library"
 )
@@ -111,7 +110,7 @@ func (c *Console) searchSkills(rq *request, q string, statuses []skill.Status, o
 		statuses = []skill.Status{skill.Active, skill.Candidate, skill.DraftStatus}
 	}
 	known := map[int64]bool{}
-	found, err := c.Finder.SearchSkills(rq.ctx, rq.ws(), display.Clip(q, 1000), statuses, perPage)
+	found, err := c.Finder.SearchSkills(rq.ctx, rq.ws(), Clip(q, 1000), statuses, perPage)
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (c *Console) searchSkills(rq *request, q string, statuses []skill.Status, o
 	named, err := c.Library.List(
 		rq.ctx,
 		rq.ws(),
-		library.Filter{Statuses: statuses, Holds: display.Clip(q, 200), Limit: perPage},
+		library.Filter{Statuses: statuses, Holds: Clip(q, 200), Limit: perPage},
 	)
 	for _, h := range named.Skills {
 		if !known[h.ID] {

@@ -28,7 +28,7 @@ func (c *Console) tryRoutes() {
 
 type tryPage struct {
 	Conversation string
-	Messages     []message
+	Messages     []shownMessage
 	Pending      string // ID of the message that is not answered yet
 	Written      string // text of the reply so far
 	Last         *readmodel.Turn
@@ -70,7 +70,7 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 		return err
 	}
 	for _, l := range lines {
-		out.Messages = append(out.Messages, message{Line: l, Text: transcript.Clip(l.Content, longest)})
+		out.Messages = append(out.Messages, shownMessage{Line: l, Text: transcript.Clip(l.Content, longest)})
 	}
 	if len(turns) == 0 {
 		return nil

@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/readmodel"
-	"cairn/internal/gateway/console/chart"
 	"cairn/internal/service/inspect"
 )
 
@@ -17,7 +16,7 @@ func (c *Console) usageRoutes() {
 
 // bars are the costs of days, or their tokens if no cost is known.
 type bars struct {
-	Bars     []chart.Column
+	Bars     []Column
 	From, To string
 }
 
@@ -40,7 +39,7 @@ func (c *Console) showUsage(rq *request) error {
 		}),
 		c.sums(rq, "days", "usage.days", "col.date", rows, func(u readmodel.Usage) string { return u.Day })}}
 	if len(rows) > 0 {
-		out.Bars = &bars{chart.Columns(perDay(rows, from, to)), from.Format(time.DateOnly), to.Format(time.DateOnly)}
+		out.Bars = &bars{Columns(perDay(rows, from, to)), from.Format(time.DateOnly), to.Format(time.DateOnly)}
 	}
 	return rq.render("grid", "usage.title", out)
 }

@@ -8,7 +8,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway/console/static"
 )
 
 // view is what the templates of a page know.
@@ -33,7 +32,7 @@ func (v *view) Root(path string) string { return v.rq.c.base + Root + path }
 
 // Static returns the path of a static file, which changes with the file.
 func (v *view) Static(file string) string {
-	return v.Root("static/" + file + "?v=" + static.Version(file))
+	return v.Root("static/" + file + "?v=" + Version(file))
 }
 
 // Path returns the path of a page of the workspace.

@@ -9,7 +9,6 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/apikey"
@@ -39,7 +38,7 @@ func setup(t *testing.T, change ...func(*edge.Options)) *bundle {
 }
 
 // key makes a key of a workspace.
-func (b *bundle) key(ws tenancy.Workspace, scopes ...access.Scope) (string, int64) {
+func (b *bundle) key(ws access.Workspace, scopes ...access.Scope) (string, int64) {
 	b.t.Helper()
 	key, made, err := b.Keys.Create(b.t.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.t, err)

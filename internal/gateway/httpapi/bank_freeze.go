@@ -1,10 +1,9 @@
 package httpapi
 
 import (
+	"cairn/internal/domain/access"
 	"context"
 	"net/http"
-
-	"cairn/internal/domain/access"
 )
 
 func (g *Gateway) bankFreezeRoutes() {

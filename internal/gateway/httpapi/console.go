@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/access"
 	"cairn/internal/service/conversation"
 )
 
@@ -59,7 +59,7 @@ func (g *Gateway) ServeConsole(ctx context.Context, l net.Listener) error {
 }
 
 // Send accepts a message for a workspace, streams its reply into the database, and does not wait for it.
-func (g *Gateway) Send(ctx context.Context, ws tenancy.Workspace, name, message, text string) error {
+func (g *Gateway) Send(ctx context.Context, ws access.Workspace, name, message, text string) error {
 	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: name, Channel: "chat",
 		MessageID: message, Text: text, Spec: g.Options.TurnSpec()}
 	r.Spec.Stream = true

@@ -6,12 +6,12 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/readmodel"
-	"cairn/internal/service/curate"
+	"cairn/internal/service/library"
 )
 
 type (
 	// CurationReport is the result of a curation.
-	CurationReport curate.Report
+	CurationReport library.CuratorReport
 	// Insights describes the use of skills and the cost of a workspace.
 	Insights readmodel.Insights
 )

@@ -12,12 +12,9 @@ import (
 	"cairn/internal/gateway/mem0api"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/audit"
 	"cairn/internal/service/channel"
 	"cairn/internal/service/completion"
-	"cairn/internal/service/consolesession"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
@@ -43,10 +40,10 @@ import (
 type Services struct {
 	Log           *slog.Logger
 	Keys          *apikey.Service
-	Sessions      *consolesession.Service // of the web console
+	Sessions      *apikey.ConsoleSessions // of the web console
 	Explore       *inspect.Service
 	Health        *health.Service
-	Audit         *audit.Service
+	Audit         *inspect.AuditService
 	Runs          *inspect.Runs
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces
@@ -57,7 +54,7 @@ type Services struct {
 	Traces        *intake.Traces
 	Library       *library.Library
 	ReviewInbox   *inbox.Service
-	Curator       *curate.Service
+	Curator       *library.Curator
 	Finder        search.Finder
 	Memory        *memory.PromptService
 	LongTerm      *memory.LongTermService

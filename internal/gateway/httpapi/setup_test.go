@@ -17,7 +17,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
@@ -55,7 +54,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	return b
 }
 
-func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...access.Scope) string {
+func (b *bundle) makeKey(ws access.Workspace, scopes ...access.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.T, err)

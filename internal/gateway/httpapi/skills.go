@@ -1,17 +1,15 @@
 package httpapi
 
 import (
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/library"
 	"context"
 	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"cairn/internal/domain/access"
-	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/memos"
-	"cairn/internal/service/library"
 )
 
 // SkillSummary is a skill in a list.
@@ -54,7 +52,7 @@ func (g *Gateway) skillRoutes() {
 		about: "With view=memory, the response has the form of a MemOS memory item.",
 		responses: map[string]*huma.Response{
 			"200": {Description: "OK", Content: content("application/json", &huma.Schema{
-				OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[memos.MemoryItem](g)}})}},
+				OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[skill.MemoryItem](g)}})}},
 	}, g.showSkill)
 }
 
@@ -118,12 +116,12 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 }
 
 // memory returns a skill in the form of MemOS.
-func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (memos.MemoryItem, error) {
-	p := memos.SkillMetadata{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
+func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
+	p := skill.SkillMetadata{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
 		Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number),
 		CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
 	var err error
 	p.Sources, p.SessionID, err = g.Conversations.Sources(ctx, workspace(ctx), v.Sources)
-	return memos.Project(v.Document(), v.Files, p), err
+	return skill.Project(v.Document(), v.Files, p), err
 }

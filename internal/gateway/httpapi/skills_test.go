@@ -16,8 +16,6 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/memos"
-	"cairn/internal/domain/skill/portable"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
@@ -74,7 +72,7 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 		!strings.HasPrefix(detail.SkillMD, "---\n") || len(detail.Files) != 2 || len(detail.Sources) == 0 {
 		t.Errorf("skill %+v", detail)
 	}
-	var item memos.MemoryItem
+	var item skill.MemoryItem
 	b.get("/v1/skills/1?view=memory").into(http.StatusOK, &item)
 	if m := item.Metadata; item.ID != "1" || m.MemoryType != "SkillMemory" || m.Status != "activated" ||
 		len(m.Sources) != 14 || m.UserID != "test" || m.URL != "/v1/skills/1/versions/1/package" ||
@@ -161,10 +159,10 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 		hyphens.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(hyphens.body)) {
 		t.Errorf("in the other style: %v", hyphens.header)
 	}
-	if wrong, advice := portable.Check(hyphens.body); len(wrong)+len(advice) > 0 {
+	if wrong, advice := skill.Check(hyphens.body); len(wrong)+len(advice) > 0 {
 		t.Errorf("by the Agent Skills specification: %q, %q", wrong, advice)
 	}
-	if wrong, advice := portable.Check(stored); len(wrong) != 1 ||
+	if wrong, advice := skill.Check(stored); len(wrong) != 1 ||
 		!strings.Contains(wrong[0], "service_deployment_rollback") || len(advice) > 0 {
 		t.Errorf("with underscores, by the Agent Skills specification: %q, %q", wrong, advice)
 	}

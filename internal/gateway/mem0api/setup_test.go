@@ -18,7 +18,6 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/edge"
 	"cairn/internal/gateway/mem0api"
 	"cairn/internal/lab/pgtest"
@@ -87,7 +86,7 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	return b
 }
 
-func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...access.Scope) string {
+func (b *bundle) makeKey(ws access.Workspace, scopes ...access.Scope) string {
 	b.t.Helper()
 	key, _, err := b.keys.Create(b.t.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.t, err)

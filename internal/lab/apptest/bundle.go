@@ -26,8 +26,8 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/devtest"
 	"cairn/internal/lab/devtest/testrun"
@@ -49,7 +49,7 @@ type Bundle struct {
 	*app.App
 	T         testing.TB
 	Model     *openaitest.Server
-	Workspace tenancy.Workspace
+	Workspace access.Workspace
 	AdminURL  string // superuser's connection to the database
 	Packages  string // folder of the packages
 	admin     func() (*pgxpool.Pool, error)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/scheduled"
 	"cairn/internal/domain/skill"
 	"cairn/internal/lab/apptest"
-	"cairn/internal/service/curate"
+	"cairn/internal/service/library"
 	"cairn/internal/service/schedule"
 	"cairn/internal/testkit"
 )
@@ -37,7 +37,7 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 			"d.kind = 'skill' and d.owner_id = s.id and d.status = s.status where s.name = $1", name).Scan(&out))
 		return out
 	}
-	curated := func(dryRun bool) curate.Report {
+	curated := func(dryRun bool) library.CuratorReport {
 		t.Helper()
 		r, err := b.Curator.Curate(t.Context(), b.Workspace.ID, dryRun)
 		testkit.Must(t, err)
@@ -60,7 +60,7 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 			what != "one that a schedule names"))
 	}
 	exec(b, "update cairn.skills set managed = true, pinned = false")
-	if r := curated(true); r.Count(curate.Stale) != 1 || status() != skill.Active {
+	if r := curated(true); r.Count(library.Stale) != 1 || status() != skill.Active {
 		t.Errorf("a dry run: %+v, and the skill is %s", r, status())
 	}
 	// The weekly schedule starts the curation.
@@ -83,12 +83,12 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 		t.Errorf("the same request again: %+v, %v", again, err)
 	}
 	exec(b, "update cairn.skills set last_used_at = now() - interval '1 day'")
-	if r := curated(false); r.Count(curate.Restore) != 1 || status() != skill.Active {
+	if r := curated(false); r.Count(library.Restore) != 1 || status() != skill.Active {
 		t.Errorf("used: %+v, and the skill is %s", r, status())
 	}
 	exec(b, "update cairn.skills set last_used_at = null, status = 'stale'")
 	age(91)
-	if r := curated(false); r.Count(curate.Archive) != 1 || status() != skill.Archived {
+	if r := curated(false); r.Count(library.Archive) != 1 || status() != skill.Archived {
 		t.Errorf("never used: %+v, and the skill is %s", r, status())
 	}
 	if r := curated(false); len(r.Changes) != 0 {

@@ -14,12 +14,12 @@ import (
 	"go.temporal.io/api/temporalproto"
 
 	"cairn/internal/adapter/objectstore"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/testkit"
@@ -62,7 +62,7 @@ func hang(b *apptest.Bundle) {
 }
 
 // rows counts the rows of a workspace in every table of the catalogue.
-func rows(b *apptest.Bundle, ws tenancy.Workspace) map[string]int64 {
+func rows(b *apptest.Bundle, ws access.Workspace) map[string]int64 {
 	b.T.Helper()
 	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on `+
 		`a.attrelid = c.oid and a.attname = 'workspace_id'

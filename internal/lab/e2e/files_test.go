@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/testkit"
 )
@@ -33,7 +33,7 @@ func tree(t *testing.T, root string) map[string]bool {
 	return out
 }
 
-func mustWorkspace(t *testing.T, b *apptest.Bundle, name string) tenancy.Workspace {
+func mustWorkspace(t *testing.T, b *apptest.Bundle, name string) access.Workspace {
 	t.Helper()
 	w, err := b.Store.Workspace(t.Context(), name, true)
 	testkit.Must(t, err)

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/skill/memos"
+	"cairn/internal/domain/skill"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
@@ -54,7 +54,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	plain := ask()
 
 	t.Run("skills take part", func(t *testing.T) {
-		at := of(plain, memos.MemoryType)
+		at := of(plain, skill.MemoryType)
 		if at < 0 || of(plain, "procedural") < 0 {
 			t.Fatalf("%+v", plain.Memories)
 		}
@@ -63,22 +63,22 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		off := false
-		if a := ask(func(q *memoryagent.Question) { q.Choices.SkillMemory = &off }); of(a, memos.MemoryType) >= 0 ||
+		if a := ask(func(q *memoryagent.Question) { q.Choices.SkillMemory = &off }); of(a, skill.MemoryType) >= 0 ||
 			of(a, "procedural") < 0 {
 			t.Errorf("without skills: %+v", a.Memories)
 		}
 		if a := ask(func(q *memoryagent.Question) {
-			q.Choices.Types = append(q.Choices.Types, memos.MemoryType)
-		}); len(a.Memories) != 1 || of(a, memos.MemoryType) != 0 {
+			q.Choices.Types = append(q.Choices.Types, skill.MemoryType)
+		}); len(a.Memories) != 1 || of(a, skill.MemoryType) != 0 {
 			t.Errorf("skills alone: %+v", a.Memories)
 		}
 		if a := ask(func(q *memoryagent.Question) {
 			q.Choices.Types = append(q.Choices.Types, "procedural")
-		}); of(a, memos.MemoryType) >= 0 || of(a, "procedural") < 0 {
+		}); of(a, skill.MemoryType) >= 0 || of(a, "procedural") < 0 {
 			t.Errorf("procedures alone: %+v", a.Memories)
 		}
 		exec(b, "update cairn.skills set status = 'archived'")
-		if a := ask(); of(a, memos.MemoryType) >= 0 {
+		if a := ask(); of(a, skill.MemoryType) >= 0 {
 			t.Errorf("an archived skill is found: %+v", a.Memories)
 		}
 		exec(b, "update cairn.skills set status = 'active'")
@@ -86,7 +86,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	t.Run("a day is searched", func(t *testing.T) {
 		today := column[string](b, "select to_char(now() at time zone 'utc', 'YYYYMMDD')")[0]
 		if a := ask(func(q *memoryagent.Question) { q.TimeFilter = today }); of(a, "procedural") < 0 ||
-			of(a, memos.MemoryType) >= 0 {
+			of(a, skill.MemoryType) >= 0 {
 			t.Errorf("today: %+v", a.Memories)
 		}
 		if a := ask(func(q *memoryagent.Question) { q.TimeFilter = "20200101,20200131" }); len(a.Memories) != 0 ||
@@ -221,7 +221,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			"agentic rerank": func(q *memoryagent.Question) { q.Mode, q.Refine.Rerank = memoryagent.Agentic, true },
 			"time":           func(q *memoryagent.Question) { q.TimeFilter = "yesterday" },
 			"agentic skills": func(q *memoryagent.Question) {
-				q.Mode, q.Choices.Types = memoryagent.Agentic, append(q.Choices.Types, memos.MemoryType)
+				q.Mode, q.Choices.Types = memoryagent.Agentic, append(q.Choices.Types, skill.MemoryType)
 			},
 		} {
 			q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "traffic",

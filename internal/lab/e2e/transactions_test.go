@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"cairn/internal/adapter/embedding/endpoint"
+	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/fetch"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
@@ -20,7 +20,7 @@ func TestTransactionsMakeNoNetworkCalls(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	distant := endpoint.New(endpoint.Config{Model: "m", Dims: 2, BaseURL: "https://127.0.0.1:1"})
+	distant := embedding.New(embedding.Config{Model: "m", Dims: 2, BaseURL: "https://127.0.0.1:1"})
 	calls := map[string]func(context.Context) error{
 		"the model": func(ctx context.Context) error {
 			_, err := b.App.Distill.Ledger.Model.Send(ctx, llm.PreparedRequest{Model: "m", Body: []byte("{}")})

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -24,7 +24,7 @@ type Store struct {
 	*store.Store
 	T     testing.TB
 	Admin *pgxpool.Pool // superuser: sees every row
-	A, B  tenancy.Workspace
+	A, B  access.Workspace
 	ops   atomic.Int64
 }
 

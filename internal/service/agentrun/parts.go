@@ -1,9 +1,8 @@
 package agentrun
 
 import (
-	"slices"
-
 	"cairn/internal/domain/run"
+	"slices"
 )
 
 // MultipartAgent is an Agent whose work has several parts, which are shown one after another. A

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"unicode"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 )
 
 // commandOf returns the name and the rest of a command, such as "help" for "/help" and "/help@bot". The data of a
@@ -34,7 +34,7 @@ func (s *Service) commandOf(e channel.Event) (name, rest string, ok bool) {
 }
 
 // command runs a command.
-func (s *Service) command(ctx context.Context, ws tenancy.Workspace, b channel.Burst, name, rest string,
+func (s *Service) command(ctx context.Context, ws access.Workspace, b channel.Burst, name, rest string,
 	p channel.Profile) (
 	out channel.Outcome, err error) {
 	e := b.Events[0]
@@ -69,7 +69,7 @@ func (s *Service) command(ctx context.Context, ws tenancy.Workspace, b channel.B
 }
 
 // Report sends the result of a run to a chat. Done is false until the run has ended.
-func (s *Service) Report(ctx context.Context, ws tenancy.Workspace, route int64, id string) (done bool, err error) {
+func (s *Service) Report(ctx context.Context, ws access.Workspace, route int64, id string) (done bool, err error) {
 	text, done, err := s.Commands.Report(ctx, run.Ref{Workspace: ws.ID, Run: id})
 	if fault.CodeOf(err) == fault.NotFound { // erased: there is nothing to report
 		text, done, err = "", true, nil

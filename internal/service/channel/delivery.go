@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/paging"
-	"cairn/internal/domain/tenancy"
 )
 
 // Next returns the next delivery of a route that may be sent now, 0 without one.
@@ -38,7 +38,7 @@ func (s *Service) quiet(ctx context.Context, ws int64) (bool, error) {
 
 // Deliver makes the workflow of a route send what is open. Done means that nothing is. What waits for the end of the
 // quiet hours is open, but does not start the workflow.
-func (s *Service) Deliver(ctx context.Context, ws tenancy.Workspace, route int64) (done bool, err error) {
+func (s *Service) Deliver(ctx context.Context, ws access.Workspace, route int64) (done bool, err error) {
 	account, open, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
 	if err != nil || !open || s.Driver == nil {
 		return !open, err

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/media"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
@@ -42,7 +42,7 @@ type Account struct {
 const UsualCoalesce = 1500 * time.Millisecond
 
 // admit returns the workspace of a sender who may write, or of a group that is served.
-func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws tenancy.Workspace, ok bool, err error) {
+func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws access.Workspace, ok bool, err error) {
 	ws, role, found, err := s.People.Find(ctx, a.Name, KindUser, e.Sender.ID)
 	switch {
 	case err != nil:
@@ -73,7 +73,7 @@ func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws ten
 
 // admitGroup returns the workspace of a group. Memories of a person never appear in it, because it is another
 // workspace than theirs.
-func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, admin bool) (ws tenancy.Workspace,
+func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, admin bool) (ws access.Workspace,
 	ok bool, err error) {
 	ws, role, found, err := s.People.Find(ctx, a.Name, KindGroup, e.Place.Chat)
 	if err != nil || found {
@@ -91,7 +91,7 @@ func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, ad
 // Handle makes the events of a route messages of its conversation, one after another, or runs their commands.
 // Repeating it has no effect, also at the same time. It leaves events that wait for others. A route that was erased has
 // no events.
-func (s *Service) Handle(ctx context.Context, ws tenancy.Workspace, route int64) error {
+func (s *Service) Handle(ctx context.Context, ws access.Workspace, route int64) error {
 	account, _, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Service) Handle(ctx context.Context, ws tenancy.Workspace, route int64)
 }
 
 // handleRoute handles bursts until none is left, or the next one waits.
-func (s *Service) handleRoute(ctx context.Context, ws tenancy.Workspace, route int64,
+func (s *Service) handleRoute(ctx context.Context, ws access.Workspace, route int64,
 	p channel.Profile) (wait time.Duration,
 	err error) {
 	for {
@@ -143,7 +143,7 @@ func (s *Service) surrender(b channel.Burst, err error) (out channel.Outcome, _ 
 }
 
 // handle handles a burst. It may be repeated: messages and commands have the keys of their events.
-func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b channel.Burst,
+func (s *Service) handle(ctx context.Context, ws access.Workspace, b channel.Burst,
 	p channel.Profile) (out channel.Outcome, err error) {
 	head := b.Events[0]
 	if name, rest, ok := s.commandOf(head.Event); ok {
@@ -169,7 +169,7 @@ func (s *Service) handle(ctx context.Context, ws tenancy.Workspace, b channel.Bu
 }
 
 // request returns the request with the messages of a burst. Members of a group are named.
-func (s *Service) request(ws tenancy.Workspace, b channel.Burst, said []channel.StoredEvent, p channel.Profile,
+func (s *Service) request(ws access.Workspace, b channel.Burst, said []channel.StoredEvent, p channel.Profile,
 	mode string) (
 	r conversation.Request) {
 	head := b.Events[0]
@@ -196,7 +196,7 @@ func speakerOf(s channel.Sender) string {
 }
 
 // ask makes a burst a turn.
-func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b channel.Burst, said []channel.StoredEvent,
+func (s *Service) ask(ctx context.Context, ws access.Workspace, b channel.Burst, said []channel.StoredEvent,
 	p channel.Profile) (out channel.Outcome,
 	err error) {
 	files, rest := unread(said)
@@ -225,7 +225,7 @@ func (s *Service) ask(ctx context.Context, ws tenancy.Workspace, b channel.Burst
 }
 
 // start starts a turn. If it fails, the relay starts it.
-func (s *Service) start(ctx context.Context, ws tenancy.Workspace, channel string, turn run.Run) {
+func (s *Service) start(ctx context.Context, ws access.Workspace, channel string, turn run.Run) {
 	if s.Driver == nil {
 		return
 	}
@@ -235,7 +235,7 @@ func (s *Service) start(ctx context.Context, ws tenancy.Workspace, channel strin
 }
 
 // observe adds a burst to the conversation without a reply.
-func (s *Service) observe(ctx context.Context, ws tenancy.Workspace, b channel.Burst, said []channel.StoredEvent,
+func (s *Service) observe(ctx context.Context, ws access.Workspace, b channel.Burst, said []channel.StoredEvent,
 	p channel.Profile) (
 	out channel.Outcome, err error) {
 	r := s.request(ws, b, said, p, contract.Observe)

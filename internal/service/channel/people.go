@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/tenancy"
 )
 
 // Kinds of identities.
@@ -108,7 +108,7 @@ func (s *Service) ApproveFor(ctx context.Context, account, code string) (out cha
 }
 
 // Join returns the workspace of a user of an account, and makes one for the first request of a user.
-func (s *Service) Join(ctx context.Context, account, user string) (tenancy.Workspace, error) {
+func (s *Service) Join(ctx context.Context, account, user string) (access.Workspace, error) {
 	ws, _, err := s.join(ctx, channel.Identity{Account: account, Kind: KindUser, User: user}, "")
 	return ws, err
 }
@@ -118,7 +118,7 @@ func (s *Service) join(
 	ctx context.Context,
 	i channel.Identity,
 	workspace string,
-) (ws tenancy.Workspace, _ channel.Identity, err error) {
+) (ws access.Workspace, _ channel.Identity, err error) {
 	i.Role = cmp.Or(i.Role, RoleUser)
 	if workspace == "" {
 		prefix := map[string]string{KindUser: "person/", KindGroup: "group/"}[i.Kind]
@@ -167,7 +167,7 @@ func (s *Service) LinkCode(ctx context.Context, account, user, name string) (cod
 }
 
 // link lets an unknown user write who sends the code of a known one.
-func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws tenancy.Workspace, ok bool, err error) {
+func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws access.Workspace, ok bool, err error) {
 	name, code, isCommand := s.commandOf(e)
 	if !isCommand || name != "link" || code == "" {
 		return ws, false, nil

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
 	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
@@ -102,7 +102,7 @@ type Inbox interface {
 
 // Workspaces finds and makes workspaces.
 type Workspaces interface {
-	Workspace(ctx context.Context, name string, create bool) (tenancy.Workspace, error)
+	Workspace(ctx context.Context, name string, create bool) (access.Workspace, error)
 }
 
 // Settings reads the settings of a workspace.
@@ -120,7 +120,7 @@ type Commands interface {
 
 // CommandInput is a command of a user. A repetition has the same Key.
 type CommandInput struct {
-	Workspace    tenancy.Workspace
+	Workspace    access.Workspace
 	Name, Rest   string // as /name rest
 	Key          string
 	Conversation string

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
-	"cairn/internal/domain/tenancy"
 )
 
 // Times of the lease of an account.
@@ -98,7 +98,7 @@ func (s *Service) receive(ctx context.Context, a Account, holder uuid.UUID, curs
 
 // place is a route in its workspace.
 type place struct {
-	ws    tenancy.Workspace
+	ws    access.Workspace
 	route int64
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/conversation"
@@ -15,7 +16,6 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/scheduled"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/inbox"
@@ -28,7 +28,7 @@ import (
 
 // Conversations reads conversations and cancels turns.
 type Conversations interface {
-	Cancel(ctx context.Context, ws tenancy.Workspace, name, message string) (asked bool, err error)
+	Cancel(ctx context.Context, ws access.Workspace, name, message string) (asked bool, err error)
 	Lines(ctx context.Context, ws int64, name string, after, max int) ([]conversation.Line, error)
 }
 
@@ -88,7 +88,7 @@ type Summaries interface {
 
 // Reflections starts reflections.
 type Reflections interface {
-	Now(ctx context.Context, ws tenancy.Workspace, of reflection.DateRequest) (reflection.OpenResult, error)
+	Now(ctx context.Context, ws access.Workspace, of reflection.DateRequest) (reflection.OpenResult, error)
 }
 
 // Starter starts the workflow of a stored run.

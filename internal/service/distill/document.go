@@ -7,7 +7,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/part"
 )
 
 // versionOf converts a document and its files into a version. The caller sets origin, time and evidence.
@@ -26,7 +25,7 @@ func showVersion(v skill.Version) prompt.Candidate {
 // showDocument shows the document in the agent profile, with one line for each rule and pitfall.
 func showDocument(d skill.Document) prompt.Candidate {
 	d = d.Agent()
-	when := part.ParseWhen(d.WhenToUse)
+	when := skill.ParseWhen(d.WhenToUse)
 	c := prompt.Candidate{Name: d.Name, Description: strings.TrimSpace(d.Description + "\n" + when.Text),
 		Trigger: when.Use, NotFor: when.Not, Procedure: d.Procedure, Pitfalls: skill.Items(d.Pitfalls),
 		Verification: skill.Items(d.Verification),

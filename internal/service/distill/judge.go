@@ -10,7 +10,6 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/rubric"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 )
@@ -76,7 +75,7 @@ func (s *Service) wouldBe(ctx context.Context, t distillation.Task) (shown promp
 // draft cites. The quotes of its reply are looked up in the texts that it was shown.
 func (s *Service) judge(ctx context.Context, j job, t distillation.Task,
 	shown prompt.Candidate) (quality skill.Quality, err error) {
-	var texts rubric.Texts
+	var texts skill.Texts
 	q := question{step: t.Key + "/judge", stage: prompt.Judge, role: "judge", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Draft: &shown, Language: t.Lang},
 		decode: func(text string) error {
@@ -84,7 +83,7 @@ func (s *Service) judge(ctx context.Context, j job, t distillation.Task,
 			if err != nil {
 				return err
 			}
-			quality, err = rubric.Read(raw, texts)
+			quality, err = skill.Read(raw, texts)
 			return err
 		}}
 	if views := j.views(t, true); s.shares(j, "judge") && len(views) == 1 && views[0].shared {
@@ -92,7 +91,7 @@ func (s *Service) judge(ctx context.Context, j job, t distillation.Task,
 	} else {
 		q.material.Messages = j.excerpts(t)
 	}
-	texts = rubric.Texts{Skill: shown.Texts(), Conversation: textsOf(slices.Concat(q.window, q.material.Messages))}
+	texts = skill.Texts{Skill: shown.Texts(), Conversation: textsOf(slices.Concat(q.window, q.material.Messages))}
 	err = s.ask(ctx, j, q)
 	return quality, err
 }

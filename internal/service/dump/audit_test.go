@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/access"
 	"cairn/internal/service/dump"
 	"cairn/internal/testkit"
 )
 
-func (d *dumps) events(ws tenancy.Workspace, action string) int {
+func (d *dumps) events(ws access.Workspace, action string) int {
 	return d.Number("select count(*) from audit_events where workspace_id = $1 and action = $2", ws.ID, action)
 }
 

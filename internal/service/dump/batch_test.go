@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/dump"
 	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
@@ -36,7 +36,7 @@ func (d *dumps) many(n int) {
 }
 
 // words returns the frequencies of a workspace's words. Keys of conversations depend on the workspace.
-func (d *dumps) words(ws tenancy.Workspace) (out string) {
+func (d *dumps) words(ws access.Workspace) (out string) {
 	d.t.Helper()
 	testkit.Must(d.t, d.Admin.QueryRow(d.t.Context(), `select (select docs from lex_stats where workspace_id = $1) ||
 		' documents: ' || string_agg(format('%s %s', term, df), ',' order by term) from lex_terms

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/dump"
@@ -82,7 +82,7 @@ func (d *dumps) remember() {
 }
 
 // dumped is the file of a workspace.
-func (d *dumps) dumped(ws tenancy.Workspace, o dump.Options) string {
+func (d *dumps) dumped(ws access.Workspace, o dump.Options) string {
 	d.t.Helper()
 	var out bytes.Buffer
 	testkit.Must(d.t, d.Dump(d.t.Context(), ws.ID, &out, o))
@@ -119,7 +119,7 @@ func (d *dumps) refused(file string, code fault.Code, says string) {
 const nothing = "targets 0, memories 0, sessions 0, conversations 0, messages 0, identities 0, souls 0"
 
 // remembers counts what a workspace holds.
-func (d *dumps) remembers(ws tenancy.Workspace) (out string) {
+func (d *dumps) remembers(ws access.Workspace) (out string) {
 	d.t.Helper()
 	testkit.Must(d.t, d.Dumps().InSnapshot(d.t.Context(), ws.ID, func(ctx context.Context, s store.Tx) error {
 		c, err := s.Dump().Counts(ctx)

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -84,7 +84,7 @@ func TestEraseOfAConversationDoesAsWasChosen(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	for _, c := range []struct {
-		ws      tenancy.Workspace
+		ws      access.Workspace
 		derived string
 		status  string
 		left    int

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
@@ -29,12 +29,12 @@ const (
 type people struct {
 	*erasing
 	long  *memories.LongTermService
-	ws    tenancy.Workspace
+	ws    access.Workspace
 	notes map[string]string // IDs of memories by a name
 }
 
 // settle fills a workspace. Both workspaces of a test have the same people.
-func settle(e *erasing, ws tenancy.Workspace) *people {
+func settle(e *erasing, ws access.Workspace) *people {
 	e.t.Helper()
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := e.Space(e.t.Context(), embedder.Model(), embedder.Dims())
@@ -275,7 +275,7 @@ func (p *people) secondSpace() {
 }
 
 // places returns the tables whose rows contain a text, with the number of the rows.
-func (p *people) places(ws tenancy.Workspace, text string) []string {
+func (p *people) places(ws access.Workspace, text string) []string {
 	p.t.Helper()
 	var out []string
 	tables, err := p.Erasures().ErasedTables(p.t.Context())
@@ -298,7 +298,7 @@ func (p *people) places(ws tenancy.Workspace, text string) []string {
 }
 
 // rowsOf returns all rows of a workspace as text.
-func (p *people) rowsOf(ws tenancy.Workspace) (out string) {
+func (p *people) rowsOf(ws access.Workspace) (out string) {
 	p.t.Helper()
 	tables, err := p.Erasures().ErasedTables(p.t.Context())
 	testkit.Must(p.t, err)
@@ -313,7 +313,7 @@ func (p *people) rowsOf(ws tenancy.Workspace) (out string) {
 
 // found returns what the forms of search return for a query: all kinds, each kind, a filter by
 // target, a session's chunks.
-func (p *people) found(ws tenancy.Workspace, query, target string) (out []string) {
+func (p *people) found(ws access.Workspace, query, target string) (out []string) {
 	p.t.Helper()
 	requests := []search.Request{{Query: query}, {Query: query, Targets: []string{target}},
 		{Query: query, Types: []memory.Type{memory.Summary, memory.Note, memory.Core}}}

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/objectstore"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/erase"
@@ -48,13 +48,13 @@ func setup(t *testing.T) *erasing {
 			e.emptied = append(e.emptied, ws)
 			return local.Empty(ctx, skill.PackageFolder(ws))
 		}}}
-	for _, ws := range []tenancy.Workspace{e.A, e.B} {
+	for _, ws := range []access.Workspace{e.A, e.B} {
 		e.fill(ws)
 	}
 	return e
 }
 
-func (e *erasing) fill(ws tenancy.Workspace) {
+func (e *erasing) fill(ws access.Workspace) {
 	e.t.Helper()
 	for _, name := range []string{"talk", "other"} {
 		e.Exec("insert into conversations (workspace_id, external_id) values ($1, $2)", ws.ID, name)
@@ -75,13 +75,13 @@ func (e *erasing) fill(ws tenancy.Workspace) {
 	}
 }
 
-func (e *erasing) conversation(ws tenancy.Workspace, name string) int64 {
+func (e *erasing) conversation(ws access.Workspace, name string) int64 {
 	e.t.Helper()
 	return int64(e.Number("select id from conversations where workspace_id = $1 and external_id = $2", ws.ID, name))
 }
 
 // objects counts the objects of a workspace.
-func (e *erasing) objects(ws tenancy.Workspace) (n int) {
+func (e *erasing) objects(ws access.Workspace) (n int) {
 	e.t.Helper()
 	for p := range packs {
 		for _, object := range distill.PackageObjects(fmt.Sprintf("%s/v%d/skill.zip", skill.PackageFolder(ws.ID), p)) {
@@ -96,7 +96,7 @@ func (e *erasing) objects(ws tenancy.Workspace) (n int) {
 }
 
 // holds counts what a workspace has.
-func (e *erasing) holds(ws tenancy.Workspace) (out string) {
+func (e *erasing) holds(ws access.Workspace) (out string) {
 	e.t.Helper()
 	for _, table := range []string{"conversations", "messages", "memories", "packages"} {
 		out += fmt.Sprintf("%s %d, ", table, e.Number("select count(*) from "+table+" where workspace_id = $1", ws.ID))

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/store"
@@ -19,7 +19,7 @@ import (
 // Made is an accepted evaluation.
 type Made struct {
 	run.Run
-	Workspace tenancy.Workspace // in which it runs
+	Workspace access.Workspace // in which it runs
 	Manifest  Spec
 	Resumed   bool // it was accepted before
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/train"
@@ -19,7 +19,7 @@ import (
 
 // Workspaces creates the workspaces of an evaluation.
 type Workspaces interface {
-	MakeWorkspace(ctx context.Context, name string) (tenancy.Workspace, error)
+	MakeWorkspace(ctx context.Context, name string) (access.Workspace, error)
 }
 
 // Memories searches long-term memories.

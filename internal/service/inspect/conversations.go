@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
 )
@@ -100,7 +100,7 @@ func (s *Conversations) Sources(ctx context.Context, ws int64, of []skill.Source
 }
 
 // runs reports whether the workflow of a conversation is running.
-func (s *Conversations) runs(ctx context.Context, ws tenancy.Workspace, id int64) (bool, error) {
+func (s *Conversations) runs(ctx context.Context, ws access.Workspace, id int64) (bool, error) {
 	if s.Workflows == nil {
 		return false, nil
 	}
@@ -109,7 +109,7 @@ func (s *Conversations) runs(ctx context.Context, ws tenancy.Workspace, id int64
 
 // Show returns a conversation with its reviews and, if its workflow is running, its live state. The
 // workflow is queried first, so that everything it reports as ended is already in the rows.
-func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name string) (out ConversationDetail,
+func (s *Conversations) Show(ctx context.Context, ws access.Workspace, name string) (out ConversationDetail,
 	err error) {
 	id, err := s.Find(ctx, ws.ID, name)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name str
 
 // live returns the state of a conversation's workflow. It returns nil if the workflow is not
 // running or does not respond, because the stored rows are sufficient.
-func (s *Conversations) live(ctx context.Context, ws tenancy.Workspace, id int64) *contract.ConversationView {
+func (s *Conversations) live(ctx context.Context, ws access.Workspace, id int64) *contract.ConversationView {
 	ctx, cancel := context.WithTimeout(ctx, livePatience)
 	defer cancel()
 	if running, err := s.runs(ctx, ws, id); err != nil || !running {
@@ -149,7 +149,7 @@ func (s *Conversations) live(ctx context.Context, ws tenancy.Workspace, id int64
 
 // Cancel cancels the turn of a message, running or queued. If message is empty, it cancels the
 // running turn. It returns false if there is no such turn.
-func (s *Conversations) Cancel(ctx context.Context, ws tenancy.Workspace, name, message string) (asked bool,
+func (s *Conversations) Cancel(ctx context.Context, ws access.Workspace, name, message string) (asked bool,
 	err error) {
 	id, err := s.Find(ctx, ws.ID, name)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Conversations) Cancel(ctx context.Context, ws tenancy.Workspace, name, 
 }
 
 // cancelMessage cancels the turn of one message unless it has ended or was observed.
-func (s *Conversations) cancelMessage(ctx context.Context, ws tenancy.Workspace, conversation int64,
+func (s *Conversations) cancelMessage(ctx context.Context, ws access.Workspace, conversation int64,
 	message string) (bool, error) {
 	var turn run.Run
 	open := false
@@ -194,7 +194,7 @@ func (s *Conversations) cancelMessage(ctx context.Context, ws tenancy.Workspace,
 
 // End ends a conversation. Unreviewed messages are reviewed if a review is due. The next message
 // reopens it.
-func (s *Conversations) End(ctx context.Context, ws tenancy.Workspace, name string) (ConversationDetail, error) {
+func (s *Conversations) End(ctx context.Context, ws access.Workspace, name string) (ConversationDetail, error) {
 	id, err := s.Find(ctx, ws.ID, name)
 	if err != nil {
 		return ConversationDetail{}, err

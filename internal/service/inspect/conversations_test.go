@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
@@ -225,7 +225,7 @@ func TestAConversationThatIsNotThereIsNotFound(t *testing.T) {
 		t.Errorf("found %d, %v; want %d", id, err, turn.Conversation)
 	}
 	for what, c := range map[string]struct {
-		ws   tenancy.Workspace
+		ws   access.Workspace
 		name string
 	}{"unknown": {b.A, "d"}, "without a name": {b.A, ""}, "of another workspace": {b.B, "c"}} {
 		for method, ask := range map[string]func() error{

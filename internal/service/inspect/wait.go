@@ -1,10 +1,9 @@
 package inspect
 
 import (
+	"cairn/internal/domain/run"
 	"context"
 	"time"
-
-	"cairn/internal/domain/run"
 )
 
 // pollInterval is the time between two polls of a run, in addition to notifications.

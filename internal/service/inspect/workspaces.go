@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/dumpfile"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 )
 
@@ -33,7 +33,7 @@ func NewWorkspaces(p WorkspacePorts) (*Workspaces, error) {
 }
 
 // Find returns the workspace with the given name.
-func (s *Workspaces) Find(ctx context.Context, name string) (tenancy.Workspace, error) {
+func (s *Workspaces) Find(ctx context.Context, name string) (access.Workspace, error) {
 	return s.Store.Workspace(ctx, name, false)
 }
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	format "cairn/internal/domain/transcript/intake"
 	"cairn/internal/service/distill"
@@ -96,7 +96,7 @@ func (s *Service) Accept(ctx context.Context, r Request) ([]conversation.Import,
 
 // StoreConversations stores the conversations of an accepted file, each in a transaction, and continues where an
 // earlier call ended. A file that was erased is not an error.
-func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, id int64) error {
+func (s *Service) StoreConversations(ctx context.Context, ws access.Workspace, id int64) error {
 	stored, err := s.Store.Import(ctx, ws.ID, id)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && stored.Ended {
 		return nil
@@ -125,7 +125,7 @@ func (s *Service) StoreConversations(ctx context.Context, ws tenancy.Workspace, 
 
 // distill accepts a conversation to distill, under the ID that it is stored with. A longer version of its session is
 // distilled with the file that has it.
-func (s *Service) distill(ctx context.Context, ws tenancy.Workspace, id int64, outcome transcript.Verdict,
+func (s *Service) distill(ctx context.Context, ws access.Workspace, id int64, outcome transcript.Verdict,
 	c transcript.Conversation) error {
 	at, ok, err := s.Store.Place(ctx, ws.ID, id, c)
 	if err != nil || !ok || at.Longer {

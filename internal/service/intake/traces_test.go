@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/domain/transcript/otlp"
+	format "cairn/internal/domain/transcript/intake"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/intake"
 	"cairn/internal/store"
@@ -19,7 +19,7 @@ import (
 
 // exported returns the batch of a request with spans of model requests: conversation and texts of its messages. number
 // is the number of the first span. If ended, the root span follows.
-func exported(t *testing.T, number int, ended bool, conversation string, requests ...[]string) *otlp.Batch {
+func exported(t *testing.T, number int, ended bool, conversation string, requests ...[]string) *format.Batch {
 	t.Helper()
 	const trace = `"traceId":"0102030405060708090a0b0c0d0e0f10"`
 	spans := ""
@@ -42,9 +42,9 @@ func exported(t *testing.T, number int, ended bool, conversation string, request
 		parent = ""
 	}
 	spans += fmt.Sprintf(`{%s,"spanId":"ff%014x","parentSpanId":%q}`, trace, number, parent)
-	r, err := otlp.Decode(otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[`+spans+`]}]}]}`))
+	r, err := format.Decode(format.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[`+spans+`]}]}]}`))
 	testkit.Must(t, err)
-	return otlp.Collect(r)
+	return format.Collect(r)
 }
 
 func openTraces(t *testing.T, store store.Traces) *intake.Traces {
@@ -79,7 +79,7 @@ func importAll(t *testing.T, db *pgtest.Store) {
 func TestAConversationIsImportedWhenItsSpansHaveEnded(t *testing.T) {
 	db := pgtest.Open(t)
 	traces := openTraces(t, db.Traces())
-	receive := func(b *otlp.Batch, want int) {
+	receive := func(b *format.Batch, want int) {
 		t.Helper()
 		if n, err := traces.Receive(t.Context(), db.A.ID, b); err != nil || n != want {
 			t.Errorf("received %d new spans, %v, want %d", n, err, want)

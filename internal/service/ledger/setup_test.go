@@ -11,10 +11,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/ledger"
@@ -28,7 +28,7 @@ type bundle struct {
 	t     *testing.T
 	store *store.Store
 	admin *pgxpool.Pool
-	ws    tenancy.Workspace
+	ws    access.Workspace
 	run   run.Ref
 	model *model
 }

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -39,13 +39,13 @@ func (b *bundle) runIn(name string) run.Ref {
 	return b.runOf(ws)
 }
 
-func (b *bundle) runOf(ws tenancy.Workspace) run.Ref {
+func (b *bundle) runOf(ws access.Workspace) run.Ref {
 	b.t.Helper()
 	return accept(b.t, b.store, ws)
 }
 
 // accept makes a run in a workspace.
-func accept(t testing.TB, db *store.Store, ws tenancy.Workspace) run.Ref {
+func accept(t testing.TB, db *store.Store, ws access.Workspace) run.Ref {
 	t.Helper()
 	r, _, err := db.Accept(t.Context(),
 		distillation.AcceptedRequest{Workspace: ws.ID, Key: "r", Spec: []byte("{}"), Channel: "import",

@@ -11,11 +11,11 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
@@ -31,7 +31,7 @@ type bundle struct {
 	store *store.Store
 	admin *pgxpool.Pool // superuser: sees everything
 	tools *tools.Registry
-	ws    tenancy.Workspace
+	ws    access.Workspace
 	ops   atomic.Int64
 }
 

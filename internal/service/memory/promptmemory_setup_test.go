@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/lab/pgtest"
 	memories "cairn/internal/service/memory"
 	"cairn/internal/service/search"
@@ -63,7 +63,7 @@ func (b *bundle) says() string {
 	return b.saysIn(b.A)
 }
 
-func (b *bundle) saysIn(ws tenancy.Workspace) string {
+func (b *bundle) saysIn(ws access.Workspace) string {
 	b.t.Helper()
 	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, memories.ListArgs{})
 	testkit.Must(b.t, err)

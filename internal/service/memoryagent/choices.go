@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/skill/memos"
+	"cairn/internal/domain/skill"
 	memories "cairn/internal/service/memory"
 )
 
@@ -136,14 +136,14 @@ func (c RequestOptions) searched() (out []memory.Type) {
 
 // skills reports whether a search over all memories includes skills.
 func (c RequestOptions) skills() bool {
-	return c.has(memos.MemoryType) && (c.SkillMemory == nil || *c.SkillMemory)
+	return c.has(skill.MemoryType) && (c.SkillMemory == nil || *c.SkillMemory)
 }
 
 // withoutSkills returns the options for agents, which search memories only.
 func (c RequestOptions) withoutSkills() RequestOptions {
 	c.SkillMemory = nil
 	if types := slices.DeleteFunc(slices.Clone(c.Types), func(t memory.Type) bool {
-		return t == memos.MemoryType
+		return t == skill.MemoryType
 	}); len(types) > 0 || len(c.Types) == 0 {
 		c.Types = types
 	}

@@ -9,7 +9,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/memos"
 	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
@@ -38,7 +37,7 @@ func (q Question) checkFast() (Question, error) {
 // skillsOnly reports whether the question asks for skills only.
 func (q Question) skillsOnly() bool {
 	types := q.Choices.Types
-	return len(types) > 0 && !slices.ContainsFunc(types, func(t memory.Type) bool { return t != memos.MemoryType })
+	return len(types) > 0 && !slices.ContainsFunc(types, func(t memory.Type) bool { return t != skill.MemoryType })
 }
 
 // wide returns the number of results to fetch before they are filtered.
@@ -178,6 +177,6 @@ func foundOf(e memory.Entry, score float64) Found {
 // skillFound returns a skill as a search result with its description. View is the path of the
 // complete skill.
 func skillFound(h skill.Head, score float64) Found {
-	return Found{ID: h.Name, Type: memos.MemoryType, Content: h.Description, Score: score, UpdatedAt: h.UpdatedAt,
+	return Found{ID: h.Name, Type: skill.MemoryType, Content: h.Description, Score: score, UpdatedAt: h.UpdatedAt,
 		Name: h.Name, Description: h.Description, Version: h.Version, View: "/v1/skills/" + url.PathEscape(h.Name)}
 }

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/skill/memos"
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
@@ -212,7 +212,7 @@ func refineSpec(q Question, found Answer) (json.RawMessage, error) {
 		p.Refining.Systems[stage] = system
 	}
 	for _, f := range found.Memories {
-		p.Refining.Candidates = append(p.Refining.Candidates, Candidate{f.ID, f.Type == memos.MemoryType, f.Score})
+		p.Refining.Candidates = append(p.Refining.Candidates, Candidate{f.ID, f.Type == skill.MemoryType, f.Score})
 	}
 	var err error
 	if spec.Pinned, err = json.Marshal(p); err != nil {
@@ -249,7 +249,7 @@ func (s *Service) refinedAnswer(
 	found, err := s.candidates(ctx, r.Workspace, ranked)
 	for i, f := range found {
 		at := slices.IndexFunc(in.Candidates, func(c RefinedCandidate) bool {
-			return c.ID == f.ID && c.Skill == (f.Type == memos.MemoryType)
+			return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType)
 		})
 		found[i].Relevance = in.Candidates[at].Relevance
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/skill/memos"
+	"cairn/internal/domain/skill"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 	memories "cairn/internal/service/memory"
@@ -185,7 +185,7 @@ func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, p
 	}
 	for _, f := range found {
 		at := slices.IndexFunc(p.Refining.Candidates, func(c Candidate) bool {
-			return c.ID == f.ID && c.Skill == (f.Type == memos.MemoryType)
+			return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType)
 		})
 		clean := memories.Sanitized(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
 		text := memory.WithoutData(strings.TrimSpace(clean.WhenToUse + "\n" + clean.Content))

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/skill/memos"
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	memories "cairn/internal/service/memory"
@@ -99,7 +99,7 @@ const (
 const leastTime = 10 * time.Second
 
 // questionTypes are the types that a question can select.
-var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, memos.MemoryType)
+var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, skill.MemoryType)
 
 // complete sets defaults and validates the question.
 func (q Question) complete() (Question, error) {

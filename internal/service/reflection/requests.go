@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/store"
 )
@@ -63,7 +63,7 @@ type DateRequest struct {
 // Now records the reflection of a local date and starts it. For today it reads the unread messages;
 // for a past date it reads the messages of that date. A finished date is repeated only with Redo. A
 // failed one is repeated in any case.
-func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest) (out OpenResult, err error) {
+func (r *Requests) Now(ctx context.Context, ws access.Workspace, of DateRequest) (out OpenResult, err error) {
 	in, err := r.window(ctx, ws, of.Date)
 	if err != nil {
 		return out, err
@@ -81,7 +81,7 @@ func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest
 }
 
 // window returns the time range of a local date.
-func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string) (in contract.ReflectionInput,
+func (r *Requests) window(ctx context.Context, ws access.Workspace, date string) (in contract.ReflectionInput,
 	err error) {
 	chosen, err := r.Workspaces.Settings(ctx, ws.ID)
 	if err != nil {
@@ -133,7 +133,7 @@ const maxBackfill = 366
 
 // Backfill reflects on each local date of a range, inclusive, for messages that were never read. It
 // calls each after every recorded date; each may wait for the run.
-func (r *Requests) Backfill(ctx context.Context, ws tenancy.Workspace, from, to string, redo bool,
+func (r *Requests) Backfill(ctx context.Context, ws access.Workspace, from, to string, redo bool,
 	each func(OpenResult) error) error {
 	var days [2]recurrence.Date
 	for i, text := range []string{from, to} {

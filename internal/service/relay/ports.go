@@ -3,9 +3,9 @@ package relay
 import (
 	"context"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 )
 
@@ -19,16 +19,16 @@ type Driver interface {
 
 // Channels handles what chat platforms have sent, and delivers what they get.
 type Channels interface {
-	Handle(ctx context.Context, ws tenancy.Workspace, route int64) error
+	Handle(ctx context.Context, ws access.Workspace, route int64) error
 	// Report sends the result of a run to a chat. Done is false until the run has ended.
-	Report(ctx context.Context, ws tenancy.Workspace, route int64, run string) (done bool, err error)
+	Report(ctx context.Context, ws access.Workspace, route int64, run string) (done bool, err error)
 	// Deliver makes the workflow of a route send what is open. Done means that nothing is.
-	Deliver(ctx context.Context, ws tenancy.Workspace, route int64) (done bool, err error)
+	Deliver(ctx context.Context, ws access.Workspace, route int64) (done bool, err error)
 }
 
 // Imports stores the conversations of session files.
 type Imports interface {
-	StoreConversations(ctx context.Context, ws tenancy.Workspace, id int64) error
+	StoreConversations(ctx context.Context, ws access.Workspace, id int64) error
 }
 
 // Traces imports the conversations of traces.

@@ -18,13 +18,13 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 )
 
@@ -240,7 +240,7 @@ func (r *Relay) do(ctx context.Context, d outbox.Task) error {
 func (r *Relay) drive(ctx context.Context, d outbox.Task) error {
 	var (
 		todo    run.Run
-		ws      tenancy.Workspace
+		ws      access.Workspace
 		channel string
 	)
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) (err error) {
@@ -274,7 +274,7 @@ const mostRedrives = 3
 
 // redrive gives a run whose workflow has closed another attempt. After mostRedrives of them, the run
 // ends as lost. A workflow ends its run before it closes, so a run that is still open is lost.
-func (r *Relay) redrive(ctx context.Context, ws tenancy.Workspace, channel string, seen run.Run) error {
+func (r *Relay) redrive(ctx context.Context, ws access.Workspace, channel string, seen run.Run) error {
 	var now run.Run
 	var again bool
 	id := seen.Ref.Run
@@ -312,7 +312,7 @@ const tellMost = 1000
 // tell notifies running conversations about changed settings.
 func (r *Relay) tell(ctx context.Context, d outbox.Task) error {
 	var (
-		ws      tenancy.Workspace
+		ws      access.Workspace
 		chosen  settings.Settings
 		running []int64
 	)
@@ -346,7 +346,7 @@ func (r *Relay) tell(ctx context.Context, d outbox.Task) error {
 }
 
 // workspaceOf returns the workspace of a task.
-func (r *Relay) workspaceOf(ctx context.Context, d outbox.Task) (ws tenancy.Workspace, err error) {
+func (r *Relay) workspaceOf(ctx context.Context, d outbox.Task) (ws access.Workspace, err error) {
 	err = r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q store.Tx) (err error) {
 		ws, err = q.Workspaces().Self(ctx)
 		return err

@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/outbox"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/relay"
@@ -30,7 +30,7 @@ type bundle struct {
 	t        *testing.T
 	admin    *pgxpool.Pool
 	Store    *store.Store
-	ws       tenancy.Workspace
+	ws       access.Workspace
 	embedder *embedder
 	removed  *removals
 	space    int16

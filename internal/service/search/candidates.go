@@ -9,8 +9,7 @@ import (
 
 	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/search/lexplan"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // Limits of a search.
@@ -23,11 +22,11 @@ const (
 
 // candidates are the documents with the highest scores by words, and how they were found.
 type candidates struct {
-	lexplan.Result
+	search.Result
 	passing filter
 	stats   domainindex.Statistics
-	words   []rank.Word
-	weights rank.Weights
+	words   []search.Word
+	weights search.Weights
 	limit   int     // of documents by words
 	docs    []int64 // all that pass a condition of the request that was read first; nil if none was
 }
@@ -52,7 +51,7 @@ func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request
 	if done, err := c.among(ctx, index, source); done || err != nil {
 		return c, err
 	}
-	c.Result, err = lexplan.Search(ctx, source.plan(c.stats), source, lexplan.Options{Docs: c.stats.Docs,
+	c.Result, err = search.Search(ctx, source.plan(c.stats), source, search.Options{Docs: c.stats.Docs,
 		Kept: max(1, c.passing.kept(c.stats)), K: c.limit, Work: c.weights.Work,
 		Until: time.Now().Add(time.Duration(c.weights.TimeoutMS) * time.Millisecond)})
 	return c, err
@@ -60,7 +59,7 @@ func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request
 
 // ByWords returns the k documents with the highest scores by words that may pass the filter of r,
 // before ranking, and how they were found. It is for measurements: Find ranks such documents.
-func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out lexplan.Result, err error) {
+func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out search.Result, err error) {
 	if err := r.check(); err != nil {
 		return out, err
 	}
@@ -93,8 +92,8 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 		if err != nil {
 			return err
 		}
-		documents = slices.DeleteFunc(documents, func(d rank.Document) bool { return d.Rejected || d.VectorRank == 0 })
-		slices.SortFunc(documents, func(a, b rank.Document) int { return cmp.Compare(a.VectorRank, b.VectorRank) })
+		documents = slices.DeleteFunc(documents, func(d search.Document) bool { return d.Rejected || d.VectorRank == 0 })
+		slices.SortFunc(documents, func(a, b search.Document) int { return cmp.Compare(a.VectorRank, b.VectorRank) })
 		for _, d := range documents[:min(k, len(documents))] {
 			out = append(out, d.ID)
 		}
@@ -123,7 +122,7 @@ func (f Finder) read(ctx context.Context, index domainindex.Reader, r Request, q
 		return out, err
 	}
 	date, _ := lexical.DateIn(r.Query)
-	ranked := rank.Rank(documents, rank.Query{Words: found.words, Date: date, AsksWhen: lexical.AsksWhen(r.Query),
+	ranked := search.Rank(documents, search.Query{Words: found.words, Date: date, AsksWhen: lexical.AsksWhen(r.Query),
 		Now: time.Now()}, found.weights)
 	if r.Explain {
 		out.Explanation = explain(r.Query, found)
@@ -133,19 +132,19 @@ func (f Finder) read(ctx context.Context, index domainindex.Reader, r Request, q
 }
 
 // weights applies profiles to the defaults, the most specific last.
-func (f Finder) weights(workspace, request rank.Profile) rank.Weights {
-	w := rank.Defaults()
+func (f Finder) weights(workspace, request search.Profile) search.Weights {
+	w := search.Defaults()
 	w.Vector, w.MinCosine = f.VectorShare, f.MinCosine
 	return request.Apply(workspace.Apply(f.Profile.Apply(w)))
 }
 
 // wordsOf returns the words of a query with their weights.
-func wordsOf(terms []int32, s domainindex.Statistics) []rank.Word {
-	words := make([]rank.Word, len(terms))
+func wordsOf(terms []int32, s domainindex.Statistics) []search.Word {
+	words := make([]search.Word, len(terms))
 	for i, t := range terms {
 		known := s.Terms[t]
 		df := float64(known.DF)
-		words[i] = rank.Word{Term: t, DF: known.DF, Name: known.Speakers > 0,
+		words[i] = search.Word{Term: t, DF: known.DF, Name: known.Speakers > 0,
 			IDF: math.Log(1 + (float64(s.Docs)-df+0.5)/(df+0.5))}
 	}
 	return words
@@ -179,9 +178,9 @@ func (f Finder) nearest(ctx context.Context, index domainindex.Reader, c candida
 }
 
 // documentsOf reads the candidates.
-func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, hits []lexplan.Hit,
+func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, hits []search.Hit,
 	near []domainindex.Neighbor) (
-	[]rank.Document, error) {
+	[]search.Document, error) {
 	ids := make([]int64, 0, len(hits)+len(near))
 	for _, h := range hits {
 		ids = append(ids, h.Doc)
@@ -210,22 +209,22 @@ func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, 
 // wordSource is the index as the plan of words reads it.
 type wordSource struct {
 	domainindex.Reader
-	words  []rank.Word
+	words  []search.Word
 	filter filter
 }
 
 // plan returns the words with the bounds of their scores.
-func (s wordSource) plan(stats domainindex.Statistics) []lexplan.Word {
-	out := make([]lexplan.Word, len(s.words))
+func (s wordSource) plan(stats domainindex.Statistics) []search.QueryWord {
+	out := make([]search.QueryWord, len(s.words))
 	for i, w := range s.words {
-		out[i] = lexplan.Word{Term: int64(w.Term), DF: w.DF, IDF: w.Weight(), MaxWeight: stats.Terms[w.Term].MaxWeight}
+		out[i] = search.QueryWord{Term: int64(w.Term), DF: w.DF, IDF: w.Weight(), MaxWeight: stats.Terms[w.Term].MaxWeight}
 	}
 	return out
 }
 
 // Best implements lexplan.Source: each set of words is combined with each alternative
 // of the filter.
-func (s wordSource) Best(ctx context.Context, sets [][]int, n int) ([]lexplan.Hit, error) {
+func (s wordSource) Best(ctx context.Context, sets [][]int, n int) ([]search.Hit, error) {
 	q := domainindex.CandidateQuery{Words: map[int32]float32{}, After: s.filter.After, Before: s.filter.Before,
 		Limit: n}
 	for _, w := range s.words {

@@ -3,7 +3,7 @@ package search
 import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // VectorUnavailable is the value of Response.Vector if the embedder did not answer.
@@ -26,7 +26,7 @@ type Lexical struct {
 
 // Explanation describes how a search found and ranked its results.
 type Explanation struct {
-	Parameters rank.Profile       `json:"parameters"`
+	Parameters search.Profile     `json:"parameters"`
 	Words      []WordExplanation  `json:"words"`
 	Rounds     []RoundExplanation `json:"rounds"`
 }
@@ -58,7 +58,7 @@ func explain(query string, found candidates) *Explanation {
 		texts[lexical.Hash(word)] = word
 	}
 	out := &Explanation{
-		Parameters: rank.ProfileOf(found.weights),
+		Parameters: search.ProfileOf(found.weights),
 		Words:      []WordExplanation{},
 		Rounds:     []RoundExplanation{},
 	}

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // mostFilters is how many combinations of filter values become keys.
@@ -80,7 +80,7 @@ func (f filter) kept(s index.Statistics) int {
 }
 
 // passes reports whether a document passes the filter.
-func (f filter) passes(d rank.Document) bool {
+func (f filter) passes(d search.Document) bool {
 	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, d.Kind)) &&
 		(len(f.Types) == 0 || slices.ContainsFunc(f.Types, func(t memoryType) bool { return string(t) == d.Type })) &&
 		(len(f.Targets) == 0 || slices.Contains(f.Targets, d.Target)) &&

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/metrics"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 	"cairn/internal/domain/skill"
 )
 
@@ -38,14 +38,14 @@ var Types = []memory.Type{memory.Core, memory.Profile, memory.Note, "identity", 
 // Request is a search request. Empty fields filter nothing.
 type Request struct {
 	Query         string
-	Kinds         []string      // values of Kinds
-	Types         []memory.Type // memory types; the empty type selects documents that are not memories
-	Targets       []string      // targets of memories and speakers of turns
-	After, Before time.Time     // time of the message or event: at or after After, and before Before
-	Conversation  string        // external ID: its turns and the memories from it
-	Limit         int           // 1 to MostFound; 0 means 10
-	Context       int           // turns shown before and after each turn, 0 to MostContext
-	Profile       rank.Profile  // parameters of this search only
+	Kinds         []string       // values of Kinds
+	Types         []memory.Type  // memory types; the empty type selects documents that are not memories
+	Targets       []string       // targets of memories and speakers of turns
+	After, Before time.Time      // time of the message or event: at or after After, and before Before
+	Conversation  string         // external ID: its turns and the memories from it
+	Limit         int            // 1 to MostFound; 0 means 10
+	Context       int            // turns shown before and after each turn, 0 to MostContext
+	Profile       search.Profile // parameters of this search only
 
 	// Where must hold for memories, whose kind and types the request must name. If it is Selective, the
 	// memories that it selects are read before the search, else those that were found are checked.

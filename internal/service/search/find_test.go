@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/search/rank"
+	domainsearch "cairn/internal/domain/search"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -103,7 +103,7 @@ func TestFindRefusesABadRequest(t *testing.T) {
 		"kind":         {Query: "x", Kinds: []string{"tune"}},
 		"type":         {Query: "x", Types: []memory.Type{"mood"}},
 		"equal times":  {Query: "x", After: spring, Before: spring},
-		"parameter":    {Query: "x", Profile: rank.Profile{WType: map[string]float64{"mood": 1}}},
+		"parameter":    {Query: "x", Profile: domainsearch.Profile{WType: map[string]float64{"mood": 1}}},
 		"times":        {Query: "x", After: spring, Before: spring.Add(-time.Second)},
 	} {
 		_, err := f.Find(t.Context(), 1, r)

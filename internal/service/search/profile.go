@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // ParseProfile parses parameters of a search in the form NAME=VALUE, such as rrf_k=60,
 // w_type.summary=1 or neighbors=[0.3,0.4,0.2,0.2].
-func ParseProfile(args []string) (p rank.Profile, err error) {
+func ParseProfile(args []string) (p search.Profile, err error) {
 	members := map[string]any{}
 	for _, arg := range args {
 		name, value, found := strings.Cut(arg, "=")

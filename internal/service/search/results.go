@@ -6,11 +6,11 @@ import (
 
 	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // results reads the best documents, those that the query names first.
-func results(ctx context.Context, index domainindex.Reader, r Request, ranked []rank.Scored) ([]domainindex.Result,
+func results(ctx context.Context, index domainindex.Reader, r Request, ranked []search.Scored) ([]domainindex.Result,
 	error) {
 	named, err := index.Named(ctx, namedBy(r.Query))
 	if err == nil && r.Where != nil && len(named) > 0 {
@@ -23,7 +23,7 @@ func results(ctx context.Context, index domainindex.Reader, r Request, ranked []
 	if len(r.Types) == 0 {
 		most += r.Limit // summaries may become context
 	}
-	ids, scores := slices.Clone(named), map[int64]rank.Scored{}
+	ids, scores := slices.Clone(named), map[int64]search.Scored{}
 	for _, s := range ranked {
 		scores[s.ID] = s
 		if len(ids) < most && !slices.Contains(named, s.ID) {
@@ -58,7 +58,7 @@ func results(ctx context.Context, index domainindex.Reader, r Request, ranked []
 
 // show reads documents with the names of their near duplicates.
 func show(ctx context.Context, index domainindex.Reader, ids []int64,
-	scores map[int64]rank.Scored) ([]domainindex.Result, error) {
+	scores map[int64]search.Scored) ([]domainindex.Result, error) {
 	var duplicates []int64
 	for _, id := range ids {
 		duplicates = append(duplicates, scores[id].Also...)

@@ -11,8 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	domainindex "cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/search/lexplan"
-	"cairn/internal/domain/search/rank"
+	domainsearch "cairn/internal/domain/search"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/library"
@@ -125,7 +124,7 @@ func (x *index) Statistics(context.Context, []int32) (domainindex.Statistics, er
 	return domainindex.Statistics{}, x.err
 }
 
-func (x *index) Candidates(context.Context, domainindex.CandidateQuery) ([]lexplan.Hit, error) {
+func (x *index) Candidates(context.Context, domainindex.CandidateQuery) ([]domainsearch.Hit, error) {
 	return nil, nil
 }
 
@@ -134,7 +133,7 @@ func (x *index) Nearest(_ context.Context, q domainindex.NearestQuery) ([]domain
 	return nil, nil
 }
 
-func (x *index) Documents(context.Context, []int64) ([]rank.Document, error) { return nil, nil }
+func (x *index) Documents(context.Context, []int64) ([]domainsearch.Document, error) { return nil, nil }
 
 func (x *index) Named(_ context.Context, n domainindex.NameQuery) ([]int64, error) {
 	x.names = append(x.names, n)
@@ -149,7 +148,7 @@ func (x *index) Matching(_ context.Context, _ memory.Filter, docs []int64) ([]in
 	return docs, x.err
 }
 
-func (x *index) Among(context.Context, []int64, map[int32]float32, int) ([]lexplan.Hit, error) {
+func (x *index) Among(context.Context, []int64, map[int32]float32, int) ([]domainsearch.Hit, error) {
 	return nil, x.err
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 	"cairn/internal/domain/skill"
 )
 
@@ -25,7 +25,7 @@ type Finder struct {
 	// VectorShare is the weight of the ranking by vector relative to the ranking by words, which is
 	// 1. Use a small value if the embedder adds little to the words.
 	VectorShare float64
-	Profile     rank.Profile // parameters of this deployment
+	Profile     search.Profile // parameters of this deployment
 }
 
 // Found is a found skill.

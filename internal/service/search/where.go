@@ -6,8 +6,7 @@ import (
 
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/search/lexplan"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 )
 
 // selection is the filter of the request's condition.
@@ -31,7 +30,7 @@ func (c *candidates) among(ctx context.Context, index index.Reader, source wordS
 	c.docs, c.Exact = docs, true
 	hits, err := index.Among(ctx, docs, source.weights(), c.limit)
 	c.Hits = hits
-	c.Rounds = []lexplan.Round{{Rows: len(docs)}}
+	c.Rounds = []search.Round{{Rows: len(docs)}}
 	return true, err
 }
 
@@ -45,7 +44,7 @@ func (s wordSource) weights() map[int32]float32 {
 }
 
 // check rejects the documents that do not pass.
-func (f filter) check(ctx context.Context, index index.Reader, documents []rank.Document) error {
+func (f filter) check(ctx context.Context, index index.Reader, documents []search.Document) error {
 	var left []int64
 	for i := range documents {
 		d := &documents[i]

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/ports"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/store"
 )
 
@@ -69,7 +69,7 @@ type Started struct {
 
 // Start starts the re-embedding of a workspace. If it is running, or if the workspace has all
 // vectors and uses them, nothing happens.
-func (s *Service) Start(ctx context.Context, ws tenancy.Workspace, o Options) (out Started, err error) {
+func (s *Service) Start(ctx context.Context, ws access.Workspace, o Options) (out Started, err error) {
 	if o.Rate < 0 || o.Rate > MostRate {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rate %d", o.Rate),
 			fmt.Sprintf("use 1 to %d documents per second, or 0 for no limit", MostRate))
@@ -150,7 +150,7 @@ func alone(ctx context.Context, tx store.Tx, space int16) error {
 }
 
 // Each calls do with each workspace, up to the first error.
-func (s *Service) Each(ctx context.Context, do func(tenancy.Workspace) error) error {
+func (s *Service) Each(ctx context.Context, do func(access.Workspace) error) error {
 	for after := int64(0); ; {
 		page, err := s.Store.Workspaces(ctx, after, workspacePage)
 		if err != nil || len(page) == 0 {
@@ -169,7 +169,7 @@ func (s *Service) Each(ctx context.Context, do func(tenancy.Workspace) error) er
 const workspacePage = 500
 
 // Steer pauses, resumes or cancels the running re-embedding of a workspace.
-func (s *Service) Steer(ctx context.Context, ws tenancy.Workspace, action string) error {
+func (s *Service) Steer(ctx context.Context, ws access.Workspace, action string) error {
 	var last index.ReembedProgress
 	var found bool
 	err := s.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, tx store.Tx) (err error) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/vectorspace"
 	"cairn/internal/testkit"
 )
@@ -122,12 +122,12 @@ func TestEachVisitsAllWorkspaces(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var names []string
-	testkit.Must(t, b.Each(t.Context(), func(ws tenancy.Workspace) error {
+	testkit.Must(t, b.Each(t.Context(), func(ws access.Workspace) error {
 		names = append(names, ws.Name)
 		return nil
 	}))
 	failed := errors.New("failed")
-	err := b.Each(t.Context(), func(tenancy.Workspace) error { return failed })
+	err := b.Each(t.Context(), func(access.Workspace) error { return failed })
 	if !slices.Equal(names, []string{"a", "b"}) || !errors.Is(err, failed) {
 		t.Errorf("%v, %v", names, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/embedding/endpoint"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
@@ -63,8 +62,8 @@ func setup(t *testing.T) *bundle {
 		s.ID, err = b.db.Space(t.Context(), s.Model, s.Dims)
 		testkit.Must(t, err)
 	}
-	embedders := map[index.Space]search.Embedder{b.old: embedding.Hashing(32), b.to: endpoint.New(
-		endpoint.Config{BaseURL: b.endpoint.URL, Model: b.to.Model, Dims: b.to.Dims})}
+	embedders := map[index.Space]search.Embedder{b.old: embedding.Hashing(32), b.to: embedding.New(
+		embedding.Config{BaseURL: b.endpoint.URL, Model: b.to.Model, Dims: b.to.Dims})}
 	registry, err := vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: b.db, Configured: b.to,
 		Serve: func(s index.Space) (search.Space, bool) {
 			e, ok := embedders[s]

@@ -10,7 +10,7 @@ import (
 
 	"github.com/open-dingtalk/dingtalk-stream-sdk-go/payload"
 
-	"cairn/internal/adapter/channel/socket"
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	service "cairn/internal/service/channel"
 )
@@ -19,11 +19,11 @@ import (
 const pongTime = 30 * time.Second
 
 // errMove means that the server asked to connect again. It closes the connection after 10 seconds.
-var errMove = fmt.Errorf("%w: the server closes it", socket.ErrBroken)
+var errMove = fmt.Errorf("%w: the server closes it", apiclient.ErrBroken)
 
 // Receive reads messages until ctx is done. DingTalk keeps no cursor.
 func (a *Adapter) Receive(ctx context.Context, _ string, accept service.Accept) error {
-	return socket.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, accept) })
+	return apiclient.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, accept) })
 }
 
 // endpoint asks for a place to connect to, and a ticket.
@@ -49,7 +49,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 	if err != nil {
 		return err
 	}
-	conn, _, err := socket.Dial(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime)
+	conn, _, err := apiclient.Dial(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 	for {
 		raw, err := conn.Read()
 		if err != nil {
-			return fmt.Errorf("%w: %w", socket.ErrBroken, err)
+			return fmt.Errorf("%w: %w", apiclient.ErrBroken, err)
 		}
 		frame, err := payload.DecodeDataFrame(raw)
 		if err != nil {
@@ -73,7 +73,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 // handle accepts the message of a frame, and then acknowledges it.
 func (a *Adapter) handle(
 	ctx context.Context,
-	conn *socket.Conn,
+	conn *apiclient.Conn,
 	frame *payload.DataFrame,
 	accept service.Accept,
 ) error {
@@ -100,12 +100,12 @@ func (a *Adapter) handle(
 		answer.Code = payload.DataFrameResponseStatusCodeKHandlerNotFound
 	}
 	if err := write(conn, frame, answer); err != nil {
-		return fmt.Errorf("%w: acknowledge a message: %w", socket.ErrBroken, err)
+		return fmt.Errorf("%w: acknowledge a message: %w", apiclient.ErrBroken, err)
 	}
 	return nil
 }
 
-func write(conn *socket.Conn, frame *payload.DataFrame, answer *payload.DataFrameResponse) error {
+func write(conn *apiclient.Conn, frame *payload.DataFrame, answer *payload.DataFrameResponse) error {
 	answer.SetHeader(payload.DataFrameHeaderKMessageId, frame.GetMessageId())
 	answer.SetHeader(payload.DataFrameHeaderKContentType, payload.DataFrameContentTypeKJson)
 	raw, err := json.Marshal(answer)
@@ -116,7 +116,7 @@ func write(conn *socket.Conn, frame *payload.DataFrame, answer *payload.DataFram
 }
 
 // pings keeps a connection open. It breaks if the server does not answer.
-func (a *Adapter) pings(ctx context.Context, conn *socket.Conn) {
+func (a *Adapter) pings(ctx context.Context, conn *apiclient.Conn) {
 	tick := time.NewTicker(a.Ping)
 	defer tick.Stop()
 	for {

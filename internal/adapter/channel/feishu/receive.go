@@ -12,7 +12,7 @@ import (
 
 	larkcore "github.com/larksuite/oapi-sdk-go/v3/core"
 
-	"cairn/internal/adapter/channel/socket"
+	"cairn/internal/adapter/channel/apiclient"
 	"cairn/internal/domain/channel"
 	service "cairn/internal/service/channel"
 )
@@ -31,12 +31,12 @@ func (a *Adapter) Receive(ctx context.Context, _ string, accept service.Accept) 
 	if err != nil {
 		return err
 	}
-	return socket.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, bot, accept) })
+	return apiclient.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, bot, accept) })
 }
 
 // line is an open connection.
 type line struct {
-	*socket.Conn
+	*apiclient.Conn
 	service int32
 	every   chan time.Duration // changes of the time between two pings
 	parts   map[string]*parts
@@ -62,7 +62,7 @@ func (a *Adapter) session(ctx context.Context, bot string, accept service.Accept
 	for {
 		raw, err := l.Read()
 		if err != nil {
-			return fmt.Errorf("%w: %w", socket.ErrBroken, err)
+			return fmt.Errorf("%w: %w", apiclient.ErrBroken, err)
 		}
 		var f Frame
 		if err := f.Unmarshal(raw); err != nil {
@@ -93,7 +93,7 @@ func (a *Adapter) handle(ctx context.Context, l *line, f *Frame, bot string, acc
 		}
 	}
 	if err := l.answer(f, http.StatusOK); err != nil {
-		return fmt.Errorf("%w: acknowledge an event: %w", socket.ErrBroken, err)
+		return fmt.Errorf("%w: acknowledge an event: %w", apiclient.ErrBroken, err)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (a *Adapter) dial(ctx context.Context) (*line, time.Duration, error) {
 	}
 	number, _ := strconv.ParseInt(u.Query().Get("service_id"), 10, 32)
 	every := at.ClientConfig.ping()
-	conn, res, err := socket.Dial(ctx, at.URL, every+pongTime)
+	conn, res, err := apiclient.Dial(ctx, at.URL, every+pongTime)
 	if err != nil {
 		if res != nil {
 			err = fmt.Errorf("%w: %s %s", err, res.Header.Get("Handshake-Status"), res.Header.Get("Handshake-Msg"))

@@ -1,11 +1,10 @@
 package designer_test
 
 import (
+	"cairn/internal/domain/memoryskill/designer"
 	"fmt"
 	"strings"
 	"testing"
-
-	"cairn/internal/domain/memoryskill/designer"
 )
 
 // held formats a buffer as key:failures@iteration.

@@ -1,9 +1,8 @@
 package designer_test
 
 import (
-	"testing"
-
 	"cairn/internal/domain/memoryskill/designer"
+	"testing"
 )
 
 func TestCorrectionsAreHeardAndRefusalsAreNot(t *testing.T) {

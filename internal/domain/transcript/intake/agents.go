@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 func sweAgent() Adapter {
@@ -22,11 +21,11 @@ func sweAgent() Adapter {
 }
 
 // readSWE reads the steps of SWE-agent, or the messages of mini-SWE-agent.
-func readSWE(s *jsonread.Source, k *Sink) error {
-	return s.Values(func(n jsonread.Value) error {
+func readSWE(s *Source, k *Sink) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		t := k.open("")
-		t.Session = cmp(o.Str("instance_id"), o.Str("environment"))
+		t.Session = compare(o.Str("instance_id"), o.Str("environment"))
 		t.model = o["info"].Path("config", "model", "model_name").Str()
 		if steps := o["trajectory"]; steps.IsArray() {
 			readSWESteps(t, o, steps)
@@ -53,7 +52,7 @@ func readSWE(s *jsonread.Source, k *Sink) error {
 }
 
 // readMini reads a message of mini-SWE-agent. Its actions are in extra.
-func readMini(s *jsonread.Source, t *talk, n jsonread.Value, o jsonread.Object) error {
+func readMini(s *Source, t *talk, n Value, o Object) error {
 	if err := readChatMessage(s, t, n, o); err != nil {
 		return err
 	}
@@ -64,7 +63,7 @@ func readMini(s *jsonread.Source, t *talk, n jsonread.Value, o jsonread.Object) 
 		for _, action := range extra["actions"].Items() {
 			a := action.Members()
 			m.ToolCalls = append(m.ToolCalls, t.pairs.call(transcript.ToolCall{ID: a.Str("tool_call_id"), Name: "bash",
-				Arguments: cmp(a.Str("command"), action.Text())}))
+				Arguments: compare(a.Str("command"), action.Text())}))
 		}
 	}
 	code := extra.First("returncode", "exit_code").Integer()
@@ -81,7 +80,7 @@ func readMini(s *jsonread.Source, t *talk, n jsonread.Value, o jsonread.Object) 
 
 // readSWESteps reads thoughts, actions and observations. The history holds the first messages, which
 // no step repeats.
-func readSWESteps(t *talk, o jsonread.Object, steps jsonread.Value) {
+func readSWESteps(t *talk, o Object, steps Value) {
 	for _, m := range o["history"].Items() {
 		mo := m.Members()
 		role, known := transcript.ParseRole(mo.Str("role"))
@@ -127,8 +126,8 @@ func atif() Adapter {
 		}, read: readATIF}
 }
 
-func readATIF(s *jsonread.Source, k *Sink) error {
-	return s.Values(func(n jsonread.Value) error {
+func readATIF(s *Source, k *Sink) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		if !o["steps"].IsArray() {
 			if err := k.foreignRecord(n); err != nil {
@@ -151,7 +150,7 @@ func readATIF(s *jsonread.Source, k *Sink) error {
 var atifSources = map[string]transcript.Role{"system": transcript.System, "user": transcript.User,
 	"agent": transcript.Assistant}
 
-func readATIFStep(s *jsonread.Source, t *talk, step jsonread.Value) error {
+func readATIFStep(s *Source, t *talk, step Value) error {
 	o := step.Members()
 	role, known := atifSources[o.Str("source")]
 	if !known {
@@ -210,9 +209,9 @@ const openHandsKinds = "MessageEvent ActionEvent ObservationEvent AgentErrorEven
 	"SystemPromptEvent Condensation CondensationRequest CondensationSummaryEvent ConversationStateUpdateEvent " +
 	"PauseEvent TokenEvent ConversationErrorEvent LLMCompletionLogEvent InterruptEvent"
 
-func readOpenHands(s *jsonread.Source, k *Sink) error {
+func readOpenHands(s *Source, k *Sink) error {
 	var loose *talk
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		if history := o["history"]; history.IsArray() {
 			t := k.open("")
@@ -231,7 +230,7 @@ func readOpenHands(s *jsonread.Source, k *Sink) error {
 	})
 }
 
-func readHandsEvent(t *talk, n jsonread.Value, o jsonread.Object) error {
+func readHandsEvent(t *talk, n Value, o Object) error {
 	k := t.sink
 	var m transcript.Message
 	switch kind := o.Str("kind"); kind {
@@ -242,7 +241,7 @@ func readHandsEvent(t *talk, n jsonread.Value, o jsonread.Object) error {
 		c := content{sink: k}
 		c.read(message["content"])
 		c.think(message.Str("reasoning_content"))
-		role, _ := transcript.ParseRole(cmp(message.Str("role"), o.Str("source")))
+		role, _ := transcript.ParseRole(compare(message.Str("role"), o.Str("source")))
 		m = c.message(role)
 	case "SystemPromptEvent":
 		m = transcript.Message{Role: transcript.System, Content: o["system_prompt"].Get("text").Str()}
@@ -267,20 +266,20 @@ func readHandsEvent(t *talk, n jsonread.Value, o jsonread.Object) error {
 }
 
 // handsAction reads an action of V1: the thought, and the call with its arguments.
-func handsAction(k *Sink, o jsonread.Object) transcript.Message {
+func handsAction(k *Sink, o Object) transcript.Message {
 	c := content{sink: k}
 	c.read(o["thought"])
 	c.think(o.Str("reasoning_content"))
 	call := o["tool_call"].Members()
 	arguments := call["arguments"].Text()
 	if arguments == "" {
-		arguments = cmp(call["function"].Get("arguments").Text(), o["action"].Text())
+		arguments = compare(call["function"].Get("arguments").Text(), o["action"].Text())
 	}
 	c.calls = []transcript.ToolCall{{ID: o.Str("tool_call_id"), Name: o.Str("tool_name"), Arguments: arguments}}
 	return c.message(transcript.Assistant)
 }
 
-func handsResult(k *Sink, o jsonread.Object) transcript.Message {
+func handsResult(k *Sink, o Object) transcript.Message {
 	c := content{sink: k}
 	observation := o["observation"].Members()
 	if body := observation.First("content", "output"); !c.read(body) {
@@ -299,7 +298,7 @@ func handsResult(k *Sink, o jsonread.Object) transcript.Message {
 }
 
 // readHandsV0 reads an event of V0. An observation names its action by cause.
-func readHandsV0(t *talk, n jsonread.Value, o jsonread.Object) error {
+func readHandsV0(t *talk, n Value, o Object) error {
 	k := t.sink
 	id := o.Str("id")
 	meta := o["tool_call_metadata"].Members()
@@ -307,21 +306,21 @@ func readHandsV0(t *talk, n jsonread.Value, o jsonread.Object) error {
 	switch action, observation := o.Str("action"), o.Str("observation"); {
 	case action == "message", action == "system":
 		m.Role = map[string]transcript.Role{"user": transcript.User, "agent": transcript.Assistant}[o.Str("source")]
-		m.Content = cmp(o["args"].Get("content").Str(), o.Str("message"))
+		m.Content = compare(o["args"].Get("content").Str(), o.Str("message"))
 		if m.Role == "" || action == "system" {
 			m.Role = transcript.System
 		}
 	case oneOf(action, "change_agent_state recall null condensation"), observation == "agent_state_changed",
 		observation == "null":
-		k.skip(cmp(action, observation), 1)
+		k.skip(compare(action, observation), 1)
 		return nil
 	case action != "":
 		m.Role, m.Content = transcript.Assistant, o["args"].Get("thought").Str()
-		m.ToolCalls = []transcript.ToolCall{{ID: cmp(meta.Str("tool_call_id"), "event-"+id), Name: action,
+		m.ToolCalls = []transcript.ToolCall{{ID: compare(meta.Str("tool_call_id"), "event-"+id), Name: action,
 			Arguments: o["args"].JSON()}}
 	case observation != "":
 		m.Role, m.Content = transcript.Tool, o["content"].Text()
-		m.ToolCallID = cmp(meta.Str("tool_call_id"), "event-"+o.Str("cause"))
+		m.ToolCallID = compare(meta.Str("tool_call_id"), "event-"+o.Str("cause"))
 		m.IsError = observation == "error"
 		m.ExitCode = o["extras"].Path("metadata", "exit_code").Integer()
 		if m.ExitCode == nil {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 func anthropic() Adapter {
@@ -57,9 +56,9 @@ func claimAnthropicMessage(m record) (level, string) {
 	return best, reason
 }
 
-func readAnthropic(s *jsonread.Source, k *Sink) error {
+func readAnthropic(s *Source, k *Sink) error {
 	var loose *talk
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		if n.IsArray() {
 			return readAnthropicList(s, k.open(""), n)
 		}
@@ -86,7 +85,7 @@ func readAnthropic(s *jsonread.Source, k *Sink) error {
 	})
 }
 
-func readAnthropicSystem(t *talk, system jsonread.Value) {
+func readAnthropicSystem(t *talk, system Value) {
 	if system.Absent() {
 		return
 	}
@@ -97,7 +96,7 @@ func readAnthropicSystem(t *talk, system jsonread.Value) {
 	}
 }
 
-func readAnthropicList(s *jsonread.Source, t *talk, messages jsonread.Value) error {
+func readAnthropicList(s *Source, t *talk, messages Value) error {
 	for _, m := range messages.Items() {
 		if err := readAnthropicMessage(s, t, m); err != nil {
 			return err
@@ -106,7 +105,7 @@ func readAnthropicList(s *jsonread.Source, t *talk, messages jsonread.Value) err
 	return nil
 }
 
-func readAnthropicMessage(s *jsonread.Source, t *talk, n jsonread.Value) error {
+func readAnthropicMessage(s *Source, t *talk, n Value) error {
 	o := n.Members()
 	role, known := transcript.ParseRole(o.Str("role"))
 	if !known {
@@ -164,7 +163,7 @@ func (b *blocks) turn(role transcript.Role, text string) {
 	b.author = author
 }
 
-func (b *blocks) read(n jsonread.Value, role transcript.Role) {
+func (b *blocks) read(n Value, role transcript.Role) {
 	b.flush(role)
 	if !n.IsArray() {
 		b.turn(role, n.Str())
@@ -179,7 +178,7 @@ func (b *blocks) read(n jsonread.Value, role transcript.Role) {
 	}
 }
 
-func (b *blocks) block(item jsonread.Value, role transcript.Role) {
+func (b *blocks) block(item Value, role transcript.Role) {
 	if item.IsString() {
 		b.turn(role, item.Str())
 		b.kept.texts = append(b.kept.texts, item.Str())
@@ -208,7 +207,7 @@ func (b *blocks) block(item jsonread.Value, role transcript.Role) {
 
 // result returns the message of a tool_result block. Results of tools that the server runs are
 // objects, which are kept as JSON text.
-func (b *blocks) result(o jsonread.Object) transcript.Message {
+func (b *blocks) result(o Object) transcript.Message {
 	c := &content{sink: b.sink}
 	body := o["content"]
 	if o.Str("type") == "tool_result" || o.Str("type") == "mcp_tool_result" {

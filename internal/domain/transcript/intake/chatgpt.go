@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 func chatGPT() Adapter {
@@ -18,8 +17,8 @@ func chatGPT() Adapter {
 		}, read: readChatGPT}
 }
 
-func readChatGPT(s *jsonread.Source, k *Sink) error {
-	return s.Values(func(n jsonread.Value) error {
+func readChatGPT(s *Source, k *Sink) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		if !o["mapping"].IsObject() {
 			if err := k.foreignRecord(n); err != nil {
@@ -42,7 +41,7 @@ type export struct {
 }
 
 // read reads the path from the root to the current jsonread.Value, and counts the other branches.
-func (e *export) read(nodes jsonread.Object, current string) {
+func (e *export) read(nodes Object, current string) {
 	if nodes[current].Absent() {
 		current = newestNode(nodes)
 	}
@@ -83,7 +82,7 @@ func (e *export) flush() {
 }
 
 // newestNode returns the newest leaf of a conversation that states none.
-func newestNode(nodes jsonread.Object) (newest string) {
+func newestNode(nodes Object) (newest string) {
 	latest := -1.0
 	for id, n := range nodes {
 		if n.Get("children").Count() > 0 {
@@ -97,7 +96,7 @@ func newestNode(nodes jsonread.Object) (newest string) {
 	return newest
 }
 
-func (e *export) message(n jsonread.Value, o jsonread.Object) {
+func (e *export) message(n Value, o Object) {
 	k := e.talk.sink
 	role, known := transcript.ParseRole(o["author"].Get("role").Str())
 	if !known {
@@ -147,7 +146,7 @@ func (e *export) message(n jsonread.Value, o jsonread.Object) {
 }
 
 // content reads the content of a message. It returns false if it belongs to the next reply.
-func (e *export) content(c *content, n jsonread.Value, body jsonread.Object) bool {
+func (e *export) content(c *content, n Value, body Object) bool {
 	c.sink.report.Parts++
 	switch kind := body.Str("content_type"); kind {
 	case "text", "multimodal_text":
@@ -182,13 +181,13 @@ func (e *export) content(c *content, n jsonread.Value, body jsonread.Object) boo
 			}
 		}
 	default:
-		c.other(n, cmp(kind, "content without a type"))
+		c.other(n, compare(kind, "content without a type"))
 	}
 	return true
 }
 
 // part reads a part of a text with images or speech.
-func (e *export) part(c *content, part jsonread.Value) {
+func (e *export) part(c *content, part Value) {
 	if part.IsString() {
 		if text := part.Str(); text != "" {
 			c.texts = append(c.texts, text)
@@ -209,7 +208,7 @@ func (e *export) part(c *content, part jsonread.Value) {
 	case "audio_transcription":
 		c.texts = append(c.texts, o.Str("text"))
 	default:
-		c.other(part, cmp(kind, "part without a type"))
+		c.other(part, compare(kind, "part without a type"))
 	}
 	c.sink.report.Parts++
 }

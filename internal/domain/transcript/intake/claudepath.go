@@ -119,7 +119,7 @@ func (f *session) conversation(path []int) {
 	threads := map[string]bool{}
 	for _, at := range path {
 		e := f.entries[at]
-		if t.Session = cmp(t.Session, e.session); t.Title == "" {
+		if t.Session = compare(t.Session, e.session); t.Title == "" {
 			t.Title = f.titles[e.session]
 		}
 		if e.side {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 func codex() Adapter {
@@ -42,10 +41,10 @@ type rollout struct {
 	named bool // the first header was read; a fork repeats the headers of its parents
 }
 
-func readCodex(s *jsonread.Source, k *Sink) error {
+func readCodex(s *Source, k *Sink) error {
 	t := k.open("")
 	r := rollout{sink: k, talk: t, items: items{talk: t, origin: codexOrigin, codes: map[string]int{}}}
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		if !n.IsObject() {
 			return s.Bad(n, "want an object a line")
 		}
@@ -53,7 +52,7 @@ func readCodex(s *jsonread.Source, k *Sink) error {
 	})
 }
 
-func (r *rollout) read(n jsonread.Value) error {
+func (r *rollout) read(n Value) error {
 	o := n.Members()
 	payload := o["payload"]
 	kind := o.Str("type")
@@ -97,7 +96,7 @@ func (r *rollout) read(n jsonread.Value) error {
 }
 
 // header reads the first record of a session. Later headers are those of its parents.
-func (r *rollout) header(o jsonread.Object, n jsonread.Value) {
+func (r *rollout) header(o Object, n Value) {
 	r.sink.skip("session_meta", 1)
 	if r.named {
 		return
@@ -109,12 +108,12 @@ func (r *rollout) header(o jsonread.Object, n jsonread.Value) {
 		r.sink.report.Version = strings.Join(parts[:min(len(parts), 2)], ".")
 	}
 	spawned := o.Path("source", "subagent", "thread_spawn", "parent_thread_id")
-	for _, parent := range []jsonread.Value{o["parent_thread_id"], spawned, o["forked_from_id"]} {
+	for _, parent := range []Value{o["parent_thread_id"], spawned, o["forked_from_id"]} {
 		if r.talk.Parent == "" {
 			r.talk.Parent = parent.Str()
 		}
 	}
-	for _, text := range []jsonread.Value{o.Path("base_instructions", "text"), o["instructions"]} {
+	for _, text := range []Value{o.Path("base_instructions", "text"), o["instructions"]} {
 		if text.IsString() && text.Str() != "" {
 			r.items.put(transcript.Message{Role: transcript.System, Content: text.Str(),
 				Details: transcript.Details{Origin: transcript.OriginHarness}}, n, o)
@@ -124,7 +123,7 @@ func (r *rollout) header(o jsonread.Object, n jsonread.Value) {
 
 // compacted reads a compaction. The messages before it are kept; what the replacement adds to them
 // is a summary.
-func (r *rollout) compacted(o jsonread.Object, n jsonread.Value) error {
+func (r *rollout) compacted(o Object, n Value) error {
 	if text := o.Str("message"); text != "" {
 		r.items.put(transcript.Message{Role: transcript.User, Content: text,
 			Details: transcript.Details{Origin: transcript.OriginSummary}}, n, o)
@@ -166,7 +165,7 @@ func (r *rollout) compacted(o jsonread.Object, n jsonread.Value) error {
 }
 
 // event reads an event. Events repeat items, but for rollbacks and exit codes.
-func (r *rollout) event(o jsonread.Object) {
+func (r *rollout) event(o Object) {
 	kind := o.Str("type")
 	switch kind {
 	case "thread_rolled_back":
@@ -179,7 +178,7 @@ func (r *rollout) event(o jsonread.Object) {
 			r.code(o.Str("call_id"), *code)
 		}
 	}
-	r.sink.skip(cmp(kind, "event"), 1)
+	r.sink.skip(compare(kind, "event"), 1)
 }
 
 // code sets the exit code of a result that was read before.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 func gemini() Adapter {
@@ -36,9 +35,9 @@ func claimGemini(r record) (level, string) {
 	return foreign, ""
 }
 
-func readGemini(s *jsonread.Source, k *Sink) error {
+func readGemini(s *Source, k *Sink) error {
 	g := &contents{sink: k}
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		if !n.IsObject() {
 			return s.Bad(n, "want an object with contents, parts or messages")
 		}
@@ -60,7 +59,7 @@ func (g *contents) open() {
 	}
 }
 
-func (g *contents) record(n jsonread.Value) error {
+func (g *contents) record(n Value) error {
 	o := n.Members()
 	switch {
 	case o["projectHash"].IsString():
@@ -71,7 +70,7 @@ func (g *contents) record(n jsonread.Value) error {
 		if !o["contents"].Absent() || g.talk == nil {
 			g.talk, g.pairs = g.sink.open(""), pairing{}
 		}
-		g.talk.model = cmp(o.Str("model"), o.Str("modelVersion"))
+		g.talk.model = compare(o.Str("model"), o.Str("modelVersion"))
 		if system := o.First("systemInstruction", "system_instruction"); !system.Absent() {
 			g.message(system, transcript.System)
 		}
@@ -115,8 +114,8 @@ func (g *contents) record(n jsonread.Value) error {
 	return nil
 }
 
-func (g *contents) content(n jsonread.Value) error {
-	text := cmp(n.Get("role").Str(), "model")
+func (g *contents) content(n Value) error {
+	text := compare(n.Get("role").Str(), "model")
 	role, known := transcript.ParseRole(text)
 	if !known {
 		return unknownRole(g.sink.source, n, text)
@@ -126,7 +125,7 @@ func (g *contents) content(n jsonread.Value) error {
 }
 
 // message reads parts. Each functionResponse becomes a message of its own.
-func (g *contents) message(n jsonread.Value, role transcript.Role) {
+func (g *contents) message(n Value, role transcript.Role) {
 	parts := n.Get("parts")
 	if parts.Absent() {
 		parts = n
@@ -140,7 +139,7 @@ func (g *contents) message(n jsonread.Value, role transcript.Role) {
 	}
 }
 
-func (g *contents) parts(list jsonread.Value, role transcript.Role) (out []transcript.Message) {
+func (g *contents) parts(list Value, role transcript.Role) (out []transcript.Message) {
 	c := &content{sink: g.sink}
 	flush := func() {
 		if !c.empty() {
@@ -169,14 +168,14 @@ func (g *contents) parts(list jsonread.Value, role transcript.Role) (out []trans
 	return out
 }
 
-func (g *contents) part(c *content, part jsonread.Value, o jsonread.Object) {
+func (g *contents) part(c *content, part Value, o Object) {
 	call := o.First("functionCall", "function_call")
 	text := o["text"]
 	switch {
 	case call.IsObject():
 		f := call.Members()
 		c.calls = append(c.calls, g.pairs.call(transcript.ToolCall{ID: f.Str("id"), Name: f.Str("name"),
-			Arguments: cmp(f["args"].Text(), "{}")}))
+			Arguments: compare(f["args"].Text(), "{}")}))
 	case text.IsString() && o["thought"].IsTrue():
 		c.think(text.Str())
 	case text.IsString():
@@ -199,7 +198,7 @@ func (g *contents) part(c *content, part jsonread.Value, o jsonread.Object) {
 	}
 }
 
-func keysOf(n jsonread.Value) (out []string) {
+func keysOf(n Value) (out []string) {
 	for key := range n.Fields() {
 		out = append(out, key)
 	}
@@ -207,7 +206,7 @@ func keysOf(n jsonread.Value) (out []string) {
 }
 
 // response reads a functionResponse. The interface names the keys output and error.
-func (g *contents) response(o jsonread.Object) transcript.Message {
+func (g *contents) response(o Object) transcript.Message {
 	m := transcript.Message{Role: transcript.Tool, Name: o.Str("name")}
 	m.ToolCallID = g.pairs.result(o.Str("id"), m.Name)
 	body := o["response"]
@@ -223,7 +222,7 @@ func (g *contents) response(o jsonread.Object) transcript.Message {
 }
 
 // session reads the messages of a CLI session.
-func (g *contents) session(messages jsonread.Value) error {
+func (g *contents) session(messages Value) error {
 	for _, m := range messages.Items() {
 		if err := g.entry(m, m.Members()); err != nil {
 			return err
@@ -233,7 +232,7 @@ func (g *contents) session(messages jsonread.Value) error {
 }
 
 // entry reads one record of a CLI session. A record with a known ID replaces the earlier one.
-func (g *contents) entry(n jsonread.Value, o jsonread.Object) error {
+func (g *contents) entry(n Value, o Object) error {
 	id, kind := o.Str("id"), o.Str("type")
 	if g.cli == nil {
 		g.cli = map[string]bool{}
@@ -275,7 +274,7 @@ func (g *contents) indexOf(id string) int {
 	return slices.IndexFunc(g.talk.Messages, func(m transcript.Message) bool { return m.ID == id && id != "" })
 }
 
-func (g *contents) turn(n jsonread.Value, o jsonread.Object, role transcript.Role) {
+func (g *contents) turn(n Value, o Object, role transcript.Role) {
 	at := clock(o, "timestamp")
 	made := g.parts(o["content"], role)
 	if len(made) == 0 {
@@ -295,7 +294,7 @@ func (g *contents) turn(n jsonread.Value, o jsonread.Object, role transcript.Rol
 	for _, call := range o["toolCalls"].Items() {
 		c := call.Members()
 		last.ToolCalls = append(last.ToolCalls, transcript.ToolCall{ID: c.Str("id"), Name: c.Str("name"),
-			Arguments: cmp(c["args"].Text(), "{}")})
+			Arguments: compare(c["args"].Text(), "{}")})
 		results = append(results, g.toolResult(c)...)
 		g.sink.report.Parts++
 	}
@@ -312,7 +311,7 @@ func (g *contents) turn(n jsonread.Value, o jsonread.Object, role transcript.Rol
 }
 
 // toolResult reads the result of a call of a CLI session.
-func (g *contents) toolResult(c jsonread.Object) []transcript.Message {
+func (g *contents) toolResult(c Object) []transcript.Message {
 	result := c["result"]
 	if result.Absent() {
 		return nil
@@ -335,7 +334,7 @@ func (g *contents) toolResult(c jsonread.Object) []transcript.Message {
 	return out
 }
 
-func completeResult(m transcript.Message, c jsonread.Object) transcript.Message {
+func completeResult(m transcript.Message, c Object) transcript.Message {
 	m.ToolCallID, m.Name = c.Str("id"), c.Str("name")
 	m.IsError = m.IsError || c.Str("status") == "error"
 	m.Time = clock(c, "timestamp")

@@ -17,7 +17,6 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 // MaxInput is the default limit of an input: 64 MiB.
@@ -56,7 +55,7 @@ type Adapter struct {
 	// claim states how sure it is that a record has this format: foreign, possible, likely or
 	// certain, with a reason.
 	claim func(r record) (level, string)
-	read  func(s *jsonread.Source, k *Sink) error
+	read  func(s *Source, k *Sink) error
 }
 
 // level is the certainty of a claim.
@@ -85,7 +84,7 @@ func Read(name string, r io.Reader, o Options) (out Result, err error) {
 	if o.Limit <= 0 {
 		o.Limit = MaxInput
 	}
-	source := jsonread.NewSource(name, r, o.Limit, ProbeSize, Hint)
+	source := NewSource(name, r, o.Limit, ProbeSize, Hint)
 	probe, err := probeOf(source)
 	if err != nil {
 		return Result{}, err
@@ -110,7 +109,7 @@ func Read(name string, r io.Reader, o Options) (out Result, err error) {
 }
 
 // probeOf returns the beginning of an input without consuming it.
-func probeOf(s *jsonread.Source) (Probe, error) {
+func probeOf(s *Source) (Probe, error) {
 	head, whole, err := s.Head(ProbeSize)
 	if err == nil && whole && len(bytes.TrimSpace(head)) == 0 {
 		err = fault.New(fault.InvalidArgument, s.Name+": empty", Hint)
@@ -122,13 +121,13 @@ func probeOf(s *jsonread.Source) (Probe, error) {
 }
 
 // explain replaces the error about an unknown format by an error about damage, if there is any.
-func explain(s *jsonread.Source, p Probe, unknown error) error {
+func explain(s *Source, p Probe, unknown error) error {
 	if !IsUnknown(unknown) || !p.Whole {
 		return unknown
 	}
-	problem := s.CheckText(jsonread.NewChunk(p.Head, 1))
+	problem := s.CheckText(NewChunk(p.Head, 1))
 	if problem == nil && p.json {
-		problem = s.Records(func(jsonread.Value) error { return nil })
+		problem = s.Records(func(Value) error { return nil })
 	}
 	if problem != nil {
 		return problem
@@ -190,6 +189,6 @@ func Formats() []Format {
 }
 
 // unknownRole returns the error for a role that no spelling matches.
-func unknownRole(s *jsonread.Source, v jsonread.Value, role string) error {
+func unknownRole(s *Source, v Value, role string) error {
 	return fault.New(fault.InvalidArgument, s.Bad(v, "unknown role %q", role).Error(), transcript.RoleHint)
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 func langChain() Adapter {
@@ -76,9 +75,9 @@ func claimLangChainMessage(m record) (level, string) {
 	return foreign, ""
 }
 
-func readLangChain(s *jsonread.Source, k *Sink) error {
+func readLangChain(s *Source, k *Sink) error {
 	var loose *chain
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		if messages := o["messages"]; messages.IsArray() {
 			c := &chain{talk: k.open(o.Str("title"))}
@@ -95,13 +94,13 @@ func readLangChain(s *jsonread.Source, k *Sink) error {
 }
 
 // readLangGraph reads states. Of the states of one thread, the newest holds all messages.
-func readLangGraph(s *jsonread.Source, k *Sink) error {
+func readLangGraph(s *Source, k *Sink) error {
 	type state struct {
 		talk *talk
 		at   string
 	}
 	newest := map[string]*state{}
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		messages := o["values"].Get("messages")
 		if !messages.IsArray() {
@@ -111,7 +110,7 @@ func readLangGraph(s *jsonread.Source, k *Sink) error {
 			k.skip("state without messages", 1)
 			return nil
 		}
-		thread := cmp(o["config"].Path("configurable", "thread_id").Str(), o["checkpoint"].Get("thread_id").Str())
+		thread := compare(o["config"].Path("configurable", "thread_id").Str(), o["checkpoint"].Get("thread_id").Str())
 		at := o.Str("created_at")
 		known := newest[thread]
 		if known == nil {
@@ -137,7 +136,7 @@ type chain struct {
 	order  []string
 }
 
-func (c *chain) list(messages jsonread.Value) error {
+func (c *chain) list(messages Value) error {
 	for _, m := range messages.Items() {
 		if err := c.read(m); err != nil {
 			return err
@@ -146,7 +145,7 @@ func (c *chain) list(messages jsonread.Value) error {
 	return nil
 }
 
-func (c *chain) read(n jsonread.Value) error {
+func (c *chain) read(n Value) error {
 	k := c.talk.sink
 	o := n.Members()
 	kind := o.Str("type")
@@ -178,7 +177,7 @@ func (c *chain) read(n jsonread.Value) error {
 		if err := k.foreignRecord(n); err != nil {
 			return err
 		}
-		k.unknown(cmp(kind, "message without a type"))
+		k.unknown(compare(kind, "message without a type"))
 		c.talk.add(unknownRecord(k, n), n)
 		return nil
 	}
@@ -195,7 +194,7 @@ func (c *chain) read(n jsonread.Value) error {
 	return nil
 }
 
-func (c *chain) message(o jsonread.Object, role transcript.Role) transcript.Message {
+func (c *chain) message(o Object, role transcript.Role) transcript.Message {
 	k := c.talk.sink
 	p := content{sink: k}
 	extra := o["additional_kwargs"].Members()
@@ -234,10 +233,10 @@ func (c *chain) message(o jsonread.Object, role transcript.Role) transcript.Mess
 }
 
 // part reads a part of the content. Parts that repeat a call are left out.
-func (c *chain) part(p *content, part jsonread.Value) {
+func (c *chain) part(p *content, part Value) {
 	switch kind := part.Get("type").Str(); kind {
 	case "tool_use", "tool_call", "function_call", "server_tool_call", "input_json_delta", "tool_call_chunk":
-		id := cmp(part.Get("id").Str(), part.Get("call_id").Str())
+		id := compare(part.Get("id").Str(), part.Get("call_id").Str())
 		known := slices.ContainsFunc(p.calls, func(call transcript.ToolCall) bool { return call.ID == id })
 		if known || kind == "input_json_delta" || kind == "tool_call_chunk" {
 			p.sink.skip("repeated call", 1)
@@ -268,16 +267,16 @@ func (c *chain) remove(id string) {
 }
 
 // grow appends the next chunk of a message.
-func (c *chain) grow(m *transcript.Message, next transcript.Message, o jsonread.Object) {
+func (c *chain) grow(m *transcript.Message, next transcript.Message, o Object) {
 	m.Content += next.Content
 	m.Reasoning += next.Reasoning
 	m.Media = append(m.Media, next.Media...)
-	m.Model = cmp(m.Model, next.Model)
+	m.Model = compare(m.Model, next.Model)
 	c.pieces(m, o)
 }
 
 // pieces joins the pieces of calls of a chunk. Whole calls are in tool_calls.
-func (c *chain) pieces(m *transcript.Message, o jsonread.Object) {
+func (c *chain) pieces(m *transcript.Message, o Object) {
 	for _, piece := range o["tool_call_chunks"].Items() {
 		p := piece.Members()
 		index := p["index"].Str()
@@ -288,7 +287,7 @@ func (c *chain) pieces(m *transcript.Message, o jsonread.Object) {
 			}
 			c.order = append(c.order, index)
 		}
-		call.ID, call.Name = cmp(call.ID, p.Str("id")), cmp(call.Name, p.Str("name"))
+		call.ID, call.Name = compare(call.ID, p.Str("id")), compare(call.Name, p.Str("name"))
 		call.Arguments += p.Str("args")
 		c.chunks[index] = call
 	}

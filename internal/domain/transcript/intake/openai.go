@@ -5,7 +5,6 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 // Names of formats that other packages use.
@@ -67,9 +66,9 @@ func claimChatMessage(m record) (level, string) {
 }
 
 // readChat reads messages, and objects and arrays that hold them.
-func readChat(s *jsonread.Source, k *Sink) error {
+func readChat(s *Source, k *Sink) error {
 	var loose *talk
-	return s.Records(func(n jsonread.Value) error {
+	return s.Records(func(n Value) error {
 		if !n.IsArray() {
 			return readChatValue(s, k, n, &loose)
 		}
@@ -83,7 +82,7 @@ func readChat(s *jsonread.Source, k *Sink) error {
 }
 
 // readChatValue reads one conversation, or one message of the loose conversation.
-func readChatValue(s *jsonread.Source, k *Sink, n jsonread.Value, loose **talk) error {
+func readChatValue(s *Source, k *Sink, n Value, loose **talk) error {
 	if n.IsArray() {
 		if *loose != nil {
 			return s.Bad(n, "messages and conversations in one list")
@@ -117,7 +116,7 @@ func readChatValue(s *jsonread.Source, k *Sink, n jsonread.Value, loose **talk) 
 	return readChatMessage(s, *loose, n, o)
 }
 
-func hasMember(o jsonread.Object, keys ...string) bool {
+func hasMember(o Object, keys ...string) bool {
 	for _, key := range keys {
 		if _, ok := o[key]; ok {
 			return true
@@ -126,7 +125,7 @@ func hasMember(o jsonread.Object, keys ...string) bool {
 	return false
 }
 
-func readContainer(s *jsonread.Source, k *Sink, o jsonread.Object, messages jsonread.Value) error {
+func readContainer(s *Source, k *Sink, o Object, messages Value) error {
 	if !messages.IsArray() {
 		return s.Bad(messages, "messages must be an array")
 	}
@@ -144,7 +143,7 @@ func readContainer(s *jsonread.Source, k *Sink, o jsonread.Object, messages json
 	return readChatList(s, t, messages)
 }
 
-func readChatList(s *jsonread.Source, t *talk, messages jsonread.Value) error {
+func readChatList(s *Source, t *talk, messages Value) error {
 	for _, m := range messages.Items() {
 		if !m.IsObject() {
 			return s.Bad(m, "not a chat message")
@@ -158,7 +157,7 @@ func readChatList(s *jsonread.Source, t *talk, messages jsonread.Value) error {
 
 // readChatMessage reads one message of the OpenAI interface, with the names that other exports use
 // for reasoning and time.
-func readChatMessage(s *jsonread.Source, t *talk, n jsonread.Value, o jsonread.Object) error {
+func readChatMessage(s *Source, t *talk, n Value, o Object) error {
 	if o["role"].Absent() {
 		if err := t.sink.foreignRecord(n); err != nil {
 			return err
@@ -203,7 +202,7 @@ func readChatMessage(s *jsonread.Source, t *talk, n jsonread.Value, o jsonread.O
 }
 
 // chatCall reads {"id", "function": {"name", "arguments"}}, or the same without "function".
-func chatCall(o jsonread.Object) transcript.ToolCall {
+func chatCall(o Object) transcript.ToolCall {
 	id, f := o.Str("id"), o
 	for _, key := range []string{"function", "custom"} {
 		if v := o[key]; v.IsObject() {
@@ -213,7 +212,7 @@ func chatCall(o jsonread.Object) transcript.ToolCall {
 	return transcript.ToolCall{ID: id, Name: f.Str("name"), Arguments: f.First("arguments", "args", "input").Text()}
 }
 
-func taskTitle(o jsonread.Object) string {
+func taskTitle(o Object) string {
 	task, trial := o.Str("task_id"), o.Str("trial")
 	switch {
 	case task == "":

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 // ProbeSize is the number of bytes that a detection sees.
@@ -35,7 +33,7 @@ func newProbe(name string, head []byte, whole bool) Probe {
 	if !p.json {
 		return p
 	}
-	for value := range jsonread.Beginning(head) {
+	for value := range Beginning(head) {
 		if p.add(value); len(p.records) == maxRecords {
 			break
 		}

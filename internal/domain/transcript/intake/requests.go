@@ -2,7 +2,6 @@ package intake
 
 import (
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 // requests collects model requests of traces. Each request repeats the messages before it, so the
@@ -62,9 +61,9 @@ func liteLLM() Adapter {
 		}, read: readLiteLLM}
 }
 
-func readLiteLLM(s *jsonread.Source, k *Sink) error {
+func readLiteLLM(s *Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		messages := o["messages"].Embedded()
 		if !messages.IsArray() {
@@ -95,7 +94,7 @@ func readLiteLLM(s *jsonread.Source, k *Sink) error {
 }
 
 // readOne reads a chat message in which the role of a reply may be missing.
-func readOne(s *jsonread.Source, t *talk, n jsonread.Value) error {
+func readOne(s *Source, t *talk, n Value) error {
 	if !n.IsObject() {
 		return nil
 	}
@@ -120,14 +119,14 @@ func langfuse() Adapter {
 		}, read: readLangfuse}
 }
 
-func readLangfuse(s *jsonread.Source, k *Sink) error {
+func readLangfuse(s *Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n jsonread.Value) error {
+	return s.Values(func(n Value) error {
 		o := n.Members()
 		if list := o["observations"]; list.IsArray() {
 			k.skip("score", o["scores"].Count())
 			for _, observation := range list.Items() {
-				if err := readObservation(s, r, observation, cmp(o.Str("sessionId"), o.Str("id"))); err != nil {
+				if err := readObservation(s, r, observation, compare(o.Str("sessionId"), o.Str("id"))); err != nil {
 					return err
 				}
 			}
@@ -138,14 +137,14 @@ func readLangfuse(s *jsonread.Source, k *Sink) error {
 				return err
 			}
 		}
-		return readObservation(s, r, n, cmp(o.Str("sessionId"), o.Str("traceId")))
+		return readObservation(s, r, n, compare(o.Str("sessionId"), o.Str("traceId")))
 	})
 }
 
-func readObservation(s *jsonread.Source, r *requests, n jsonread.Value, session string) error {
+func readObservation(s *Source, r *requests, n Value, session string) error {
 	o := n.Members()
 	if kind := o.Str("type"); kind != "GENERATION" {
-		r.sink.skip(cmp(kind, "observation"), 1)
+		r.sink.skip(compare(kind, "observation"), 1)
 		return nil
 	}
 	t := r.draft(session)

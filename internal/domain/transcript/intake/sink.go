@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 // Sink collects what an adapter reads.
 type Sink struct {
-	source *jsonread.Source
+	source *Source
 	report transcript.ImportReport
 	all    []*talk
 }
@@ -52,13 +51,13 @@ func (k *Sink) unknown(kind string) {
 	if kind == "" {
 		kind = "part without a type"
 	}
-	k.report.AddUnknown(jsonread.Storable(kind))
+	k.report.AddUnknown(Storable(kind))
 }
 
 func (k *Sink) warn(format string, args ...any) { k.report.Warn(format, args...) }
 
 // place returns the position of a value.
-func (k *Sink) place(n jsonread.Value) *transcript.FilePlace {
+func (k *Sink) place(n Value) *transcript.FilePlace {
 	if n.Line() == 0 {
 		return nil
 	}
@@ -67,7 +66,7 @@ func (k *Sink) place(n jsonread.Value) *transcript.FilePlace {
 
 // add appends a message that was read from a value. A message without any content is kept: its
 // position can be cited.
-func (t *talk) add(m transcript.Message, from jsonread.Value) {
+func (t *talk) add(m transcript.Message, from Value) {
 	if m.Place == nil {
 		m.Place = t.sink.place(from)
 	}
@@ -76,7 +75,7 @@ func (t *talk) add(m transcript.Message, from jsonread.Value) {
 
 // put appends a message as it is.
 func (t *talk) put(m transcript.Message) {
-	m.ID, m.Name, m.ToolCallID = jsonread.Storable(m.ID), jsonread.Storable(m.Name), jsonread.Storable(m.ToolCallID)
+	m.ID, m.Name, m.ToolCallID = Storable(m.ID), Storable(m.Name), Storable(m.ToolCallID)
 	if m.Role == transcript.Assistant && m.Model == "" {
 		m.Model = t.model
 	}
@@ -167,7 +166,7 @@ func title(name, own string, position, count int) string {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	switch {
 	case own != "":
-		return base + ": " + jsonread.Storable(own)
+		return base + ": " + Storable(own)
 	case count > 1:
 		return fmt.Sprintf("%s #%d", base, position+1)
 	default:

@@ -9,7 +9,6 @@ import (
 
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/transcript/fence"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 // head is the start of a message in plain text: `[time] name: text`.
@@ -72,12 +71,12 @@ func detectText(p Probe) (int, string) {
 
 // readText reads lines of the form `name: text`. A line that does not start a message continues the
 // previous one.
-func readText(s *jsonread.Source, k *Sink) error {
+func readText(s *Source, k *Sink) error {
 	data, err := s.All(nil)
 	if err != nil {
 		return err
 	}
-	c := jsonread.NewChunk(data, 1)
+	c := NewChunk(data, 1)
 	if err := s.CheckText(c); err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func readText(s *jsonread.Source, k *Sink) error {
 		if len(contents) > 0 {
 			contents[len(contents)-1].WriteString(line + "\n")
 		} else if strings.TrimSpace(line) != "" {
-			return s.At(jsonread.NewChunk(nil, i+1), 0, "no `name: text` line")
+			return s.At(NewChunk(nil, i+1), 0, "no `name: text` line")
 		}
 	}
 	for i := range t.Messages {

@@ -7,11 +7,10 @@ import (
 	"strings"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/domain/transcript/jsonread"
 )
 
 // spans calls fn with the spans of an export, and their attributes as plain JSON.
-func spans(n jsonread.Value, fn func(span jsonread.Value, attributes jsonread.Object) error) error {
+func spans(n Value, fn func(span Value, attributes Object) error) error {
 	o := n.Members()
 	for _, resource := range o.First("resourceSpans", "resource_spans").Items() {
 		ro := resource.Members()
@@ -30,25 +29,25 @@ func spans(n jsonread.Value, fn func(span jsonread.Value, attributes jsonread.Ob
 }
 
 // attributesOf reads a list of keys and values, or an object.
-func attributesOf(n jsonread.Value) jsonread.Object {
+func attributesOf(n Value) Object {
 	if n.IsObject() {
 		return n.Members()
 	}
-	out := jsonread.Object{}
+	out := Object{}
 	for _, item := range n.Items() {
 		value := plainValue(item.Get("value"))
 		raw, err := json.Marshal(value)
 		if err != nil {
 			continue
 		}
-		c := jsonread.NewChunk(raw, item.Line())
+		c := NewChunk(raw, item.Line())
 		out[item.Get("key").Str()] = c.Root(item.Pointer())
 	}
 	return out
 }
 
 // plainValue returns the value of an AnyValue of OTLP.
-func plainValue(n jsonread.Value) any {
+func plainValue(n Value) any {
 	for kind, value := range n.Fields() {
 		switch kind {
 		case "stringValue", "string_value", "bytesValue":
@@ -66,7 +65,7 @@ func plainValue(n jsonread.Value) any {
 			}
 			return pairs
 		default:
-			return json.RawMessage(cmp(strings.Trim(string(value.Raw()), `"`), "null"))
+			return json.RawMessage(compare(strings.Trim(string(value.Raw()), `"`), "null"))
 		}
 	}
 	return nil
@@ -113,10 +112,10 @@ func otelGenAI() Adapter {
 		}, read: readOTel}
 }
 
-func readOTel(s *jsonread.Source, k *Sink) error {
+func readOTel(s *Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n jsonread.Value) error {
-		return spans(n, func(span jsonread.Value, attributes jsonread.Object) error {
+	return s.Values(func(n Value) error {
+		return spans(n, func(span Value, attributes Object) error {
 			for _, event := range span.Get("events").Items() {
 				for key, value := range attributesOf(event.Get("attributes")) {
 					if _, known := attributes[key]; !known {
@@ -127,16 +126,16 @@ func readOTel(s *jsonread.Source, k *Sink) error {
 			input := attributes["gen_ai.input.messages"].Embedded()
 			output := attributes["gen_ai.output.messages"].Embedded()
 			if input.Absent() && output.Absent() {
-				k.skip(cmp(attributes.Str("gen_ai.operation.name"), "span"), 1)
+				k.skip(compare(attributes.Str("gen_ai.operation.name"), "span"), 1)
 				return nil
 			}
-			session := cmp(attributes.Str("gen_ai.conversation.id"), span.Get("traceId").Str())
+			session := compare(attributes.Str("gen_ai.conversation.id"), span.Get("traceId").Str())
 			t := r.draft(session)
 			t.model = attributes.First("gen_ai.response.model", "gen_ai.request.model").Str()
 			if system := attributes["gen_ai.system_instructions"].Embedded(); !system.Absent() {
 				otelMessage(t, system, system, transcript.System)
 			}
-			for _, list := range []jsonread.Value{input, output} {
+			for _, list := range []Value{input, output} {
 				for _, m := range list.Items() {
 					role, known := transcript.ParseRole(m.Get("role").Str())
 					if !known {
@@ -152,7 +151,7 @@ func readOTel(s *jsonread.Source, k *Sink) error {
 }
 
 // otelMessage reads the parts of a message. Each response of a tool becomes a message of its own.
-func otelMessage(t *talk, m, parts jsonread.Value, role transcript.Role) {
+func otelMessage(t *talk, m, parts Value, role transcript.Role) {
 	c := &content{sink: t.sink}
 	flush := func() {
 		if !c.empty() {
@@ -173,7 +172,7 @@ func otelMessage(t *talk, m, parts jsonread.Value, role transcript.Role) {
 			t.add(transcript.Message{Role: transcript.Tool, ToolCallID: o.Str("id"),
 				Content: o.First("response", "result").Text()}, m)
 		case "blob", "uri", "file":
-			a := transcript.Media{Kind: cmp(o.Str("modality"), "file"), MIME: o.Str("mime_type"),
+			a := transcript.Media{Kind: compare(o.Str("modality"), "file"), MIME: o.Str("mime_type"),
 				URI: o.First("uri", "file_id").Str()}
 			if data := o["content"]; data.IsString() {
 				a.SHA256 = hash(data.Str())
@@ -197,16 +196,16 @@ func openInference() Adapter {
 		}, read: readOpenInference}
 }
 
-func readOpenInference(s *jsonread.Source, k *Sink) error {
+func readOpenInference(s *Source, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n jsonread.Value) error {
-		return spans(n, func(span jsonread.Value, attributes jsonread.Object) error {
+	return s.Values(func(n Value) error {
+		return spans(n, func(span Value, attributes Object) error {
 			if kind := attributes.Str("openinference.span.kind"); kind != "LLM" {
-				k.skip(cmp(kind, "span"), 1)
+				k.skip(compare(kind, "span"), 1)
 				return nil
 			}
-			trace := cmp(span.Get("traceId").Str(), span.Path("context", "trace_id").Str())
-			session := cmp(attributes.Str("session.id"), trace)
+			trace := compare(span.Get("traceId").Str(), span.Path("context", "trace_id").Str())
+			session := compare(attributes.Str("session.id"), trace)
 			t := r.draft(session)
 			t.model = attributes.Str("llm.model_name")
 			for _, list := range []string{"llm.input_messages.", "llm.output_messages."} {
@@ -224,7 +223,7 @@ func readOpenInference(s *jsonread.Source, k *Sink) error {
 
 // flatMessage reads a message whose members are attributes of their own. It returns false if there
 // is none.
-func flatMessage(t *talk, span jsonread.Value, attributes jsonread.Object, prefix string) bool {
+func flatMessage(t *talk, span Value, attributes Object, prefix string) bool {
 	role, known := transcript.ParseRole(attributes.Str(prefix + "role"))
 	if !known {
 		return false

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cairn/internal/domain/run"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +10,6 @@ import (
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-
-	"cairn/internal/domain/incarnation"
 )
 
 // closePatience is how long Temporal may take, after the end of the last run, to close its
@@ -40,7 +39,7 @@ func AwaitClosed(ctx context.Context, c client.Client, namespace string, of int)
 
 // Lost reports whether a workflow belongs to an earlier incarnation of the database than of.
 func Lost(w *workflow.WorkflowExecutionInfo, of int) bool {
-	n := incarnation.OfWorkflow(w.GetExecution().GetWorkflowId())
+	n := run.OfWorkflow(w.GetExecution().GetWorkflowId())
 	return n != 0 && n < of
 }
 

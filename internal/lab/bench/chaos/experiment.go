@@ -1,14 +1,12 @@
 package chaos
 
 import (
+	"cairn/internal/domain/access"
+	"cairn/internal/lab/bench/ground"
 	"context"
 	_ "embed"
 	"errors"
 	"math/rand/v2"
-
-	"cairn/internal/domain/tenancy"
-	"cairn/internal/lab/bench/ground"
-	"cairn/internal/lab/bench/workerproc"
 )
 
 //go:embed audit.sql
@@ -19,8 +17,8 @@ type experiment struct {
 	*ground.Ground
 	options   Options
 	draw      *rand.Rand
-	workspace tenancy.Workspace // workspace of all conversations
-	worker    *workerproc.Supervisor
+	workspace access.Workspace // workspace of all conversations
+	worker    *ground.Supervisor
 	result    Result
 }
 

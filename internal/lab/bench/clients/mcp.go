@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cairn/internal/lab/bench/ground"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,13 +16,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"cairn/internal/lab/bench/gatewayproc"
 )
 
 // keyed starts a proxy that adds the key, because the suite cannot send one. It passes all
 // other headers unchanged, including Host and Origin.
-func keyed(s *gatewayproc.Process) (address string, stop func(), err error) {
+func keyed(s *ground.Gateway) (address string, stop func(), err error) {
 	to, err := url.Parse(s.URL)
 	if err != nil {
 		return "", nil, err
@@ -68,7 +67,7 @@ type check struct {
 }
 
 // runConformance runs all server scenarios of the conformance suite.
-func runConformance(ctx context.Context, n npm, s *gatewayproc.Process) ([]Row, error) {
+func runConformance(ctx context.Context, n npm, s *ground.Gateway) ([]Row, error) {
 	address, stop, err := keyed(s)
 	if err != nil {
 		return nil, err
@@ -151,7 +150,7 @@ func judged(scenario string, checks []check) Row {
 
 // runInspector lists and calls tools with the command line of the Inspector, over HTTP with a
 // key and over standard input and output.
-func runInspector(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err error) {
+func runInspector(ctx context.Context, n npm, s *ground.Gateway) (out []Row, err error) {
 	cli := n.module("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 	ways := []struct {
 		name string

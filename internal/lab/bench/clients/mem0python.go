@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cairn/internal/lab/bench/ground"
 	"context"
 	"fmt"
 	"io"
@@ -9,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"cairn/internal/lab/bench/gatewayproc"
 )
 
 // mem0Python are the versions of mem0's Python package whose clients are run, each with the least number of calls
@@ -33,7 +32,7 @@ func mem0Pythons() (out []string) {
 }
 
 // runMem0Python makes all calls of a client for Python in a workspace of its own. The package stays in Cairn's cache.
-func runMem0Python(ctx context.Context, client string, s *gatewayproc.Process, log io.Writer) ([]Row, error) {
+func runMem0Python(ctx context.Context, client string, s *ground.Gateway, log io.Writer) ([]Row, error) {
 	var version, mode string
 	if _, err := fmt.Sscanf(strings.NewReplacer("(", "", ")", "", ",", "").Replace(client), "mem0ai %s Python %s",
 		&version, &mode); err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/llm"
-	"cairn/internal/lab/bench/gatewayproc"
+	"cairn/internal/lab/bench/ground"
 	"cairn/internal/lab/fakes/openaitest"
 )
 
@@ -63,7 +63,7 @@ func RunOpenAI(ctx context.Context, o Options) (out Result, err error) {
 	script(model)
 	counts := httptest.NewServer(counter(model))
 	defer counts.Close()
-	s, err := gatewayproc.Start(ctx, o.Program, home, o.Log, "OPENAI_BASE_URL="+model.URL, "OPENAI_API_KEY=sk-test",
+	s, err := ground.StartGateway(ctx, o.Program, home, o.Log, "OPENAI_BASE_URL="+model.URL, "OPENAI_API_KEY=sk-test",
 		"CAIRN_MODEL=gpt-test")
 	if err != nil {
 		return out, err
@@ -148,7 +148,7 @@ func script(s *openaitest.Server) {
 }
 
 // poorKey returns the key of a workspace whose budget is spent.
-func poorKey(ctx context.Context, s *gatewayproc.Process) (string, error) {
+func poorKey(ctx context.Context, s *ground.Gateway) (string, error) {
 	var made struct{ Key string }
 	for _, step := range []struct {
 		into any

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bufio"
+	"cairn/internal/lab/bench/ground"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -11,8 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"cairn/internal/lab/bench/gatewayproc"
 )
 
 // Options configures a run.
@@ -29,7 +28,7 @@ const (
 	skillsRef   = "agent skills"
 )
 
-var kinds = map[string]func(context.Context, npm, *gatewayproc.Process) ([]Row, error){
+var kinds = map[string]func(context.Context, npm, *ground.Gateway) ([]Row, error){
 	mem0: runMem0, conformance: runConformance, inspector: runInspector, skillsRef: runSkills,
 }
 
@@ -48,7 +47,7 @@ func Run(ctx context.Context, o Options) (out Result, err error) {
 	if err != nil {
 		return out, err
 	}
-	s, err := gatewayproc.Start(ctx, o.Program, home, o.Log)
+	s, err := ground.StartGateway(ctx, o.Program, home, o.Log)
 	if err != nil {
 		return out, err
 	}
@@ -63,7 +62,7 @@ func Run(ctx context.Context, o Options) (out Result, err error) {
 	return out, nil
 }
 
-func run(ctx context.Context, client string, n npm, s *gatewayproc.Process, log io.Writer) ([]Row, error) {
+func run(ctx context.Context, client string, n npm, s *ground.Gateway, log io.Writer) ([]Row, error) {
 	if work, known := kinds[client]; known {
 		return work(ctx, n, s)
 	}
@@ -85,7 +84,7 @@ func folders() (folder, packages, home string, err error) {
 var mem0Calls []byte
 
 // runMem0 makes all calls of mem0's client.
-func runMem0(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err error) {
+func runMem0(ctx context.Context, n npm, s *ground.Gateway) (out []Row, err error) {
 	script := filepath.Join(n.folder, "mem0.mjs")
 	if err := os.WriteFile(script, mem0Calls, 0o644); err != nil {
 		return nil, err

@@ -13,12 +13,12 @@ import (
 
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/skill"
-	"cairn/internal/lab/bench/gatewayproc"
+	"cairn/internal/lab/bench/ground"
 )
 
 // runSkills distills a conversation, exports the skill in both name styles and validates the
 // packages.
-func runSkills(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, err error) {
+func runSkills(ctx context.Context, n npm, s *ground.Gateway) (out []Row, err error) {
 	file := filepath.Join(s.Home, "conversation.json")
 	if err := os.WriteFile(file, samples.Airline, 0o644); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func runSkills(ctx context.Context, n npm, s *gatewayproc.Process) (out []Row, e
 }
 
 // validated exports a skill and validates its folder.
-func validated(ctx context.Context, s *gatewayproc.Process, n npm, name, style string) error {
+func validated(ctx context.Context, s *ground.Gateway, n npm, name, style string) error {
 	folder := filepath.Join(n.folder, "skills-"+style)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

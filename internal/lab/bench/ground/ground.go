@@ -26,7 +26,6 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/lab/bench/audit"
-	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/store"
 )
@@ -76,7 +75,7 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	if g.Folder, err = Folder(g.options.Name); err != nil {
 		return err
 	}
-	if g.program, err = workerproc.Build(ctx, workerproc.Worker, g.options.Worker, g.Folder); err != nil {
+	if g.program, err = Build(ctx, Supervised, g.options.Worker, g.Folder); err != nil {
 		return err
 	}
 	stack := devstack.Options{Log: g.options.Log, SearchAttributes: contract.SearchAttributes()}
@@ -106,13 +105,13 @@ func (g *Ground) start(ctx context.Context) (err error) {
 }
 
 // Supervise starts the worker and restarts it after each exit, until it is stopped.
-func (g *Ground) Supervise() *workerproc.Supervisor {
-	return workerproc.Supervise(g.program, g.settings, g.workerLog)
+func (g *Ground) Supervise() *Supervisor {
+	return Supervise(g.program, g.settings, g.workerLog)
 }
 
 // SuperviseProgram is Supervise for another program, with further settings and arguments.
-func (g *Ground) SuperviseProgram(program string, more []string, arguments ...string) *workerproc.Supervisor {
-	return workerproc.Supervise(program, slices.Concat(g.settings, more), g.workerLog, arguments...)
+func (g *Ground) SuperviseProgram(program string, more []string, arguments ...string) *Supervisor {
+	return Supervise(program, slices.Concat(g.settings, more), g.workerLog, arguments...)
 }
 
 // Say writes a progress message.

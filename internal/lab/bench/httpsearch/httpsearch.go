@@ -21,7 +21,7 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/search/lexplan"
+	domainsearch "cairn/internal/domain/search"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/lab/bench/retrieval"
 	"cairn/internal/lab/corpus"
@@ -91,8 +91,8 @@ func (b *Bench) Needles(ctx context.Context, sizes []int, vocabularies []string,
 }
 
 // ByWords is not offered over HTTP.
-func (b *Bench) ByWords(context.Context, int64, search.Request, int) (lexplan.Result, error) {
-	return lexplan.Result{}, fault.New(fault.InvalidArgument, "not offered over HTTP", "call Find")
+func (b *Bench) ByWords(context.Context, int64, search.Request, int) (domainsearch.Result, error) {
+	return domainsearch.Result{}, fault.New(fault.InvalidArgument, "not offered over HTTP", "call Find")
 }
 
 // Find searches memories over HTTP.

@@ -2,24 +2,23 @@ package peerbench
 
 import (
 	"bytes"
+	"cairn/internal/lab/bench/ground"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-
-	"cairn/internal/lab/bench/gatewayproc"
 )
 
 // cairn drives `cairn serve` over mem0's routes.
 type cairn struct {
 	program, home, url string
 	log                io.Writer
-	gateway            *gatewayproc.Process
+	gateway            *ground.Gateway
 }
 
 func (c *cairn) start(ctx context.Context) (err error) {
-	c.gateway, err = gatewayproc.Start(
+	c.gateway, err = ground.StartGateway(
 		ctx,
 		c.program,
 		c.home,

@@ -18,8 +18,6 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/lab/bench/audit"
 	"cairn/internal/lab/bench/ground"
-	"cairn/internal/lab/bench/runbook"
-	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/lab/fakes/openaitest"
 )
 
@@ -68,14 +66,14 @@ func (e *experiment) start(ctx context.Context) (err error) {
 	if e.folder, err = ground.Folder("production"); err != nil {
 		return err
 	}
-	if e.root, err = runbook.Root(ctx); err != nil {
+	if e.root, err = Root(ctx); err != nil {
 		return err
 	}
 	e.say("building the programs")
-	if e.worker, err = workerproc.Build(ctx, workerproc.Worker, e.options.Worker, e.folder); err != nil {
+	if e.worker, err = ground.Build(ctx, ground.Supervised, e.options.Worker, e.folder); err != nil {
 		return err
 	}
-	if e.cairn, err = workerproc.Build(ctx, workerproc.Cairn, e.options.Cairn, e.folder); err != nil {
+	if e.cairn, err = ground.Build(ctx, ground.Cairn, e.options.Cairn, e.folder); err != nil {
 		return err
 	}
 	e.say("starting Temporal, Postgres and PgBouncer")

@@ -2,6 +2,7 @@ package production
 
 import (
 	"bytes"
+	"cairn/internal/lab/bench/ground"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,8 +14,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"cairn/internal/lab/bench/workerproc"
 )
 
 const (
@@ -24,7 +23,7 @@ const (
 
 // process is a gateway or a worker.
 type process struct {
-	*workerproc.Process
+	*ground.Worker
 	name string
 	url  string // of a gateway
 	log  *output
@@ -67,7 +66,7 @@ func (o *output) String() string {
 func (e *experiment) launch(name, program string, settings []string, arguments ...string) (*process, error) {
 	p := &process{name: name, log: new(output)}
 	var err error
-	if p.Process, err = workerproc.Start(program, slices.Concat(e.base(), settings), p.log, arguments...); err != nil {
+	if p.Worker, err = ground.StartWorker(program, slices.Concat(e.base(), settings), p.log, arguments...); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
@@ -183,7 +182,7 @@ func (e *experiment) stopProcesses() {
 // command runs a command of cairn with settings and returns its output.
 func (e *experiment) command(ctx context.Context, settings []string, arguments ...string) (string, error) {
 	c := exec.CommandContext(ctx, e.cairn, arguments...)
-	c.Env = workerproc.Environment(slices.Concat(e.base(), settings))
+	c.Env = ground.Environment(slices.Concat(e.base(), settings))
 	out, err := c.CombinedOutput()
 	if err != nil {
 		return string(out), fmt.Errorf("cairn %s: %w: %s", arguments[0], err, tail(string(out)))

@@ -1,31 +1,29 @@
 package production
 
 import (
+	"cairn/internal/lab/bench/ground"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"cairn/internal/lab/bench/runbook"
-	"cairn/internal/lab/bench/workerproc"
 )
 
 // operator runs the commands of the runbook.
 type operator struct {
 	e       *experiment
 	folder  string
-	own     runbook.Runner // as this account
-	server  runbook.Runner // as the account of the server
-	copy    string         // commands that copy the package store
+	own     Runner // as this account
+	server  Runner // as the account of the server
+	copy    string // commands that copy the package store
 	dump    string
 	blocks  []string // of the section Restore: database, packages, accept
 	archive []string // of Archive the WAL: settings, base backup
 	point   []string // of Restore to a point in time: data folder, end
 }
 
-func (e *experiment) operator(page runbook.Page, name string) (*operator, error) {
+func (e *experiment) operator(page Page, name string) (*operator, error) {
 	o := &operator{e: e, folder: filepath.Join(e.folder, "backup-"+strings.Fields(name)[0])}
 	for _, section := range []struct {
 		heading string
@@ -59,17 +57,17 @@ func (e *experiment) operator(page runbook.Page, name string) (*operator, error)
 	if err := os.Symlink(e.cairn, filepath.Join(programs, "cairn")); err != nil {
 		return nil, fmt.Errorf("link cairn: %w", err)
 	}
-	environ := append(workerproc.Environment(slices.Concat(e.base(), e.pooled())),
+	environ := append(ground.Environment(slices.Concat(e.base(), e.pooled())),
 		"PATH="+strings.Join([]string{programs, e.primary.Bin(), os.Getenv("PATH")}, ":"),
 		"ADMIN_DATABASE_URL="+e.admin(), "SERVER_URL="+e.primary.URL("postgres", "postgres"),
 		"DATABASE_NAME="+database, "PGDATA="+e.primary.Data(), "WAL_ARCHIVE="+archive)
-	o.own = runbook.Runner{Folder: o.folder, Environ: environ}
-	o.server = runbook.Runner{Folder: o.folder, Environ: environ, Command: e.primary.Command}
+	o.own = Runner{Folder: o.folder, Environ: environ}
+	o.server = Runner{Folder: o.folder, Environ: environ, Command: e.primary.Command}
 	return o, nil
 }
 
 // runBlocks runs blocks of commands, and returns the output of the last one.
-func runBlocks(ctx context.Context, r runbook.Runner, blocks ...string) (out string, err error) {
+func runBlocks(ctx context.Context, r Runner, blocks ...string) (out string, err error) {
 	for _, block := range blocks {
 		if out, err = r.Run(ctx, block); err != nil {
 			return out, err

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/lab/bench/audit"
-	"cairn/internal/lab/bench/runbook"
 	"cairn/internal/lab/fakes/openaitest"
 )
 
@@ -45,7 +44,7 @@ type backup struct {
 
 // restores is step 5.
 func (e *experiment) restores(ctx context.Context, to sheet) error {
-	page, err := runbook.Read(e.root, backupPage)
+	page, err := Read(e.root, backupPage)
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func (e *experiment) restores(ctx context.Context, to sheet) error {
 }
 
 // restore backs up, goes on, restores, and sends the same messages again.
-func (e *experiment) restore(ctx context.Context, to sheet, page runbook.Page, b backup) error {
+func (e *experiment) restore(ctx context.Context, to sheet, page Page, b backup) error {
 	o, err := e.operator(page, b.name)
 	if err != nil {
 		return err

@@ -1,13 +1,12 @@
 package production
 
 import (
+	"cairn/internal/lab/bench/ground"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"cairn/internal/lab/bench/ground"
 )
 
 // Result holds what was observed.

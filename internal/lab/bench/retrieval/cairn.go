@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/search/rank"
+	"cairn/internal/domain/search"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
 )
@@ -21,7 +21,7 @@ func Of(h *app.App, wordsOnly bool) Cairn {
 		c.Embedder, c.Dims = "none", 0
 	}
 	c.Store, c.Finder, c.Index = measured{h, wordsOnly}, finder, finder.Index
-	c.Settings = map[string]any{"rank": rank.Defaults(), "profile": finder.Profile, "min_cosine": finder.MinCosine,
+	c.Settings = map[string]any{"rank": search.Defaults(), "profile": finder.Profile, "min_cosine": finder.MinCosine,
 		"vector_share": finder.VectorShare}
 	return c
 }

@@ -10,8 +10,7 @@ import (
 
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/search/lexplan"
-	"cairn/internal/domain/search/rank"
+	domainsearch "cairn/internal/domain/search"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
@@ -77,8 +76,8 @@ type filtered struct {
 	rows  corpus.Rows
 	seed  uint64
 	size  int
-	talks map[string]int64 // numbers of conversations by name
-	docs  []rank.Document  // all, as the index holds them
+	talks map[string]int64        // numbers of conversations by name
+	docs  []domainsearch.Document // all, as the index holds them
 }
 
 func talk(n int) string { return fmt.Sprintf("talk-%d", n) }
@@ -159,7 +158,7 @@ func (f *filtered) readAll(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			f.docs = append(f.docs, slices.DeleteFunc(docs, func(d rank.Document) bool { return d.Rejected })...)
+			f.docs = append(f.docs, slices.DeleteFunc(docs, func(d domainsearch.Document) bool { return d.Rejected })...)
 		}
 		return nil
 	})
@@ -205,7 +204,7 @@ func pick[T any](random *rand.Rand, of []T) []T {
 }
 
 // passes reports whether a document passes the filter of a request, as the reference says it.
-func (f *filtered) passes(r search.Request, d rank.Document) bool {
+func (f *filtered) passes(r search.Request, d domainsearch.Document) bool {
 	return (len(r.Kinds) == 0 || slices.Contains(r.Kinds, d.Kind)) &&
 		(len(r.Types) == 0 || slices.Contains(r.Types, memory.Type(d.Type))) &&
 		(len(r.Targets) == 0 || slices.Contains(r.Targets, d.Target)) &&
@@ -227,7 +226,7 @@ func (f *filtered) bruteForce(ctx context.Context, r search.Request) (best []flo
 	weights := map[int32]float64{}
 	for _, t := range terms {
 		df := float64(stats.Terms[t].DF)
-		word := rank.Word{IDF: math.Log(1 + (float64(stats.Docs)-df+0.5)/(df+0.5)), Name: stats.Terms[t].Speakers > 0}
+		word := domainsearch.Word{IDF: math.Log(1 + (float64(stats.Docs)-df+0.5)/(df+0.5)), Name: stats.Terms[t].Speakers > 0}
 		weights[t] = word.Weight()
 	}
 	for _, d := range f.docs {
@@ -258,7 +257,7 @@ func (f *filtered) same(ctx context.Context, r search.Request, best []float64) (
 		return false, err
 	}
 	for _, one := range found {
-		d := rank.Document{Kind: one.Kind, Type: one.Type, Target: one.Target, Conversation: f.talks[one.Conversation]}
+		d := domainsearch.Document{Kind: one.Kind, Type: one.Type, Target: one.Target, Conversation: f.talks[one.Conversation]}
 		if one.EventTime != nil {
 			d.EventTime = *one.EventTime
 		}
@@ -266,7 +265,7 @@ func (f *filtered) same(ctx context.Context, r search.Request, best []float64) (
 			return false, nil
 		}
 	}
-	return slices.EqualFunc(words.Hits, best, func(h lexplan.Hit, score float64) bool {
+	return slices.EqualFunc(words.Hits, best, func(h domainsearch.Hit, score float64) bool {
 		return math.Abs(h.Score-score) <= slack*max(1, score)
 	}), nil
 }

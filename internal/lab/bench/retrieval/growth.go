@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/search/lexplan"
+	domainsearch "cairn/internal/domain/search"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/search"
@@ -101,7 +101,7 @@ func (r *Report) agreement(ctx context.Context, of Cairn, truth *exhaustive, ws 
 	}
 	exact, agreed, rows := 0, 0.0, 0
 	for i, query := range queries {
-		var found lexplan.Result
+		var found domainsearch.Result
 		if err := took.took(func() (err error) {
 			found, err = of.Finder.ByWords(ctx, ws, search.Request{Query: query}, growthK)
 			return err
@@ -124,7 +124,7 @@ func (r *Report) agreement(ctx context.Context, of Cairn, truth *exhaustive, ws 
 }
 
 // agree is the share of the best scores that were found: hits that reach the last of them.
-func agree(hits []lexplan.Hit, best []float64) float64 {
+func agree(hits []domainsearch.Hit, best []float64) float64 {
 	if len(best) == 0 {
 		return 1
 	}

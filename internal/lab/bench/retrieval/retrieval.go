@@ -18,7 +18,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/search/lexplan"
+	domainsearch "cairn/internal/domain/search"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/corpus"
 	"cairn/internal/service/search"
@@ -129,7 +129,7 @@ type Store interface {
 // Finder searches the documents of a workspace.
 type Finder interface {
 	Find(ctx context.Context, ws int64, r search.Request) ([]index.Result, error)
-	ByWords(ctx context.Context, ws int64, r search.Request, k int) (lexplan.Result, error)
+	ByWords(ctx context.Context, ws int64, r search.Request, k int) (domainsearch.Result, error)
 }
 
 // Cairn contains the services to measure.

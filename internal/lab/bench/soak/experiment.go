@@ -5,9 +5,8 @@ import (
 	_ "embed"
 	"errors"
 
-	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/access"
 	"cairn/internal/lab/bench/ground"
-	"cairn/internal/lab/bench/workerproc"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/store"
 )
@@ -20,8 +19,8 @@ type experiment struct {
 	*ground.Ground
 	options    Options
 	talks      []talk
-	workspaces []tenancy.Workspace // one per conversation
-	worker     *workerproc.Supervisor
+	workspaces []access.Workspace // one per conversation
+	worker     *ground.Supervisor
 	result     Result
 	now        int    // incarnation of the database
 	programs   string // folder of the server's programs
@@ -46,7 +45,7 @@ func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
 }
 
 func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
-	e.workspaces = make([]tenancy.Workspace, len(e.talks))
+	e.workspaces = make([]access.Workspace, len(e.talks))
 	for i, t := range e.talks {
 		if e.workspaces[i], err = e.App.Store.Workspace(ctx, t.name, true); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package taubench
 
 import (
+	"cairn/internal/domain/run"
 	"fmt"
 	"io"
 	"maps"
@@ -9,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"cairn/internal/domain/run"
 )
 
 // Print writes the result as a table.

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/adapter/offlinemodel"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/rubric"
 	"cairn/internal/lab/fakes/openaitest"
 )
 
@@ -55,12 +54,12 @@ func praise(call openaitest.Call) string {
 		}
 	}
 	var criteria []map[string]any
-	for i, name := range rubric.Names() {
+	for i, name := range skill.Names() {
 		c := map[string]any{"criterion": name, "points": skill.MaxPoints, "quote": m.Draft.Description, "missing": ""}
 		if i == 0 {
 			c["points"], c["missing"] = 1, "more words of users"
 		}
-		if name == rubric.Grounded {
+		if name == skill.Grounded {
 			c["quote"] = said
 		}
 		criteria = append(criteria, c)

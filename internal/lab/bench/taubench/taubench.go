@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"cairn/internal/app"
+	"cairn/internal/domain/access"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/fakes/openaitest"
 	"cairn/internal/lab/tempcairn"
@@ -60,7 +60,7 @@ type Leak struct {
 // Lab is an open Cairn for the benchmark.
 type Lab struct {
 	App       *app.App
-	Workspace tenancy.Workspace
+	Workspace access.Workspace
 }
 
 // OpenLab opens a temporary Cairn. With scripted, an endpoint replies with the drafts of the offline rules and

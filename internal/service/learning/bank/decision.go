@@ -5,9 +5,8 @@
 package bank
 
 import (
-	"fmt"
-
 	"cairn/internal/domain/run"
+	"fmt"
 )
 
 // ID returns the ID of the decision of a span.

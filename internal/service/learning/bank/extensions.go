@@ -3,7 +3,6 @@ package bank
 import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/domain/memoryskill/judge"
 )
 
 // Extensions replace parts of memory building and learning. nil means the built-in part, which
@@ -11,5 +10,5 @@ import (
 type Extensions struct {
 	Executor executor.Executor
 	Designer designer.Designer
-	Judge    judge.Judge
+	Judge    designer.Judge
 }

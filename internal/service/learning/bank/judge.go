@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/llm"
-	"cairn/internal/domain/memoryskill/judge"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/ledger"
 )
@@ -16,10 +16,10 @@ import (
 type Judge struct{ Asker Asker }
 
 // Judge answers and scores one question. If the endpoint fails, the question is not scored.
-func (j Judge) Judge(ctx context.Context, in judge.Input) (v judge.Verdict, err error) {
-	if in.Score != judge.ByAnswer && in.Score != judge.ByGrade {
+func (j Judge) Judge(ctx context.Context, in designer.JudgeInput) (v designer.JudgeVerdict, err error) {
+	if in.Score != designer.ByAnswer && in.Score != designer.ByGrade {
 		v.Prediction = strings.Join(in.Retrieved, "\n")
-		return judge.Verdict{Score: Recall(in.Gold, v.Prediction), Scored: true, Prediction: v.Prediction}, nil
+		return designer.JudgeVerdict{Score: Recall(in.Gold, v.Prediction), Scored: true, Prediction: v.Prediction}, nil
 	}
 	made, err := j.ask(ctx, in, Question{Step: in.Step, Stage: prompt.Recite, Lang: in.Lang,
 		Material: prompt.Material{Question: in.Question, Memories: in.Retrieved, Language: in.Lang},
@@ -30,7 +30,7 @@ func (j Judge) Judge(ctx context.Context, in judge.Input) (v judge.Verdict, err 
 	if err != nil || !made {
 		return v, err
 	}
-	if in.Score == judge.ByAnswer || v.Prediction == "" { // no answer is a wrong one
+	if in.Score == designer.ByAnswer || v.Prediction == "" { // no answer is a wrong one
 		v.Score, v.Scored = overlap(in.Gold, v.Prediction), true
 		return v, nil
 	}
@@ -48,7 +48,7 @@ func (j Judge) Judge(ctx context.Context, in judge.Input) (v judge.Verdict, err 
 }
 
 // ask makes a model call. It returns false if the endpoint failed, or its reply was unusable.
-func (j Judge) ask(ctx context.Context, in judge.Input, q Question) (made bool, err error) {
+func (j Judge) ask(ctx context.Context, in designer.JudgeInput, q Question) (made bool, err error) {
 	text, problem, err := Ask(ctx, j.Asker, in.Model, in.Ref, q)
 	if _, over := ledger.IsPermanent(err); over || problem != nil || text == "" && err == nil {
 		return false, nil

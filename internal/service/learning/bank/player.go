@@ -6,8 +6,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/domain/memoryskill/judge"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
@@ -33,7 +33,7 @@ type Player struct {
 	Encoder  Encoder
 	Asker    Asker
 	Executor executor.Executor // nil means the model of an episode
-	Judge    judge.Judge       // nil means Judge
+	Judge    designer.Judge    // nil means Judge
 }
 
 func (p Player) executor() executor.Executor {
@@ -43,7 +43,7 @@ func (p Player) executor() executor.Executor {
 	return p.Executor
 }
 
-func (p Player) judge() judge.Judge {
+func (p Player) judge() designer.Judge {
 	if p.Judge == nil {
 		return Judge{p.Asker}
 	}

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/domain/memoryskill/judge"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
@@ -130,7 +130,7 @@ func TestAnswersAreGradedByAModel(t *testing.T) {
 		return `{"reason": "right", "score": 1}`, nil
 	})
 	in := setup(t)
-	in.Score = judge.ByGrade
+	in.Score = designer.ByGrade
 	got, err := player(script).Play(t.Context(), in, trace())
 	testkit.Must(t, err)
 	if got.Questions[0].Score != 1 || !got.Questions[0].Scored || got.Questions[1].Scored { // 0.7 is no grade
@@ -148,8 +148,8 @@ func (fixed) Execute(_ context.Context, in executor.Input) ([]executor.Action, e
 	return []executor.Action{{Type: memoryskill.Insert, Content: in.Span.Text()}}, executor.OK, nil
 }
 
-func (fixed) Judge(_ context.Context, in judge.Input) (judge.Verdict, error) {
-	return judge.Verdict{Score: float64(len(in.Retrieved)), Scored: true, Prediction: in.Question}, nil
+func (fixed) Judge(_ context.Context, in designer.JudgeInput) (designer.JudgeVerdict, error) {
+	return designer.JudgeVerdict{Score: float64(len(in.Retrieved)), Scored: true, Prediction: in.Question}, nil
 }
 
 func TestExecutorAndJudgeCanBeReplaced(t *testing.T) {

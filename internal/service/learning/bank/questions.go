@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/llm"
-	"cairn/internal/domain/memoryskill/judge"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 )
 
@@ -40,7 +40,7 @@ func (g *game) ask(ctx context.Context) error {
 		}
 		if !isLost(query.Evidence, out.Episode.Lost) {
 			v, err := g.judge().
-				Judge(ctx, judge.Input{Ref: g.Ref, Model: g.Model, Lang: g.trace.Lang, Question: q.Question,
+				Judge(ctx, designer.JudgeInput{Ref: g.Ref, Model: g.Model, Lang: g.trace.Lang, Question: q.Question,
 					Step: fmt.Sprintf("%s/question/%d", g.Step, n), Gold: q.Gold, Retrieved: result.Retrieved,
 					Score: g.Score})
 			if err != nil {

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"cairn/internal/domain/lexical"
-	"cairn/internal/domain/memoryskill/judge"
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 // Scores of answers.
 const (
-	ByRecall = judge.ByRecall // share of the answer's words in the found memories; needs no model
-	ByAnswer = judge.ByAnswer // F1 of a short answer of a model
+	ByRecall = designer.ByRecall // share of the answer's words in the found memories; needs no model
+	ByAnswer = designer.ByAnswer // F1 of a short answer of a model
 )
 
 // WellAnswered is the minimum score of a good answer.

@@ -1,8 +1,6 @@
 package live
 
-import (
-	"cairn/internal/domain/run"
-)
+import "cairn/internal/domain/run"
 
 // FromProbe is the source of an outcome that comes from a probe.
 const FromProbe = "probe"

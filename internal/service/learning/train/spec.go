@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/domain/memoryskill/judge"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/service/learning/bank"
 )
 
@@ -80,7 +80,7 @@ func (spec Spec) withDefaults() (Spec, error) {
 		return spec, err
 	}
 	spec.Score = cmp.Or(spec.Score, bank.ByRecall)
-	if err := judge.CheckScore(spec.Score); err != nil {
+	if err := designer.CheckScore(spec.Score); err != nil {
 		return spec, err
 	}
 	if !(spec.Sample >= 0 && spec.Sample <= 1) {

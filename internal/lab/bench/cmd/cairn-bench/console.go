@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/lab/bench/consolebench"
+	"cairn/internal/lab/bench/speed"
 	"cairn/internal/lab/tempcairn"
 )
 
@@ -39,7 +39,7 @@ func (p *program) runConsole(ctx context.Context, rows, samples int) error {
 		return err
 	}
 	defer done()
-	pages, err := consolebench.Run(ctx, h, rows, samples)
+	pages, err := speed.RunConsole(ctx, h, rows, samples)
 	if err != nil {
 		return err
 	}

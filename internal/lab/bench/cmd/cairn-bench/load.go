@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/lab/bench/loadbench"
+	"cairn/internal/lab/bench/speed"
 	"cairn/internal/lab/tempcairn"
 )
 
@@ -43,7 +43,7 @@ func (p *program) runLoad(ctx context.Context, memories int, seed uint64) error 
 		return err
 	}
 	defer done()
-	r, err := loadbench.Measure(ctx, h, memories, seed)
+	r, err := speed.MeasureLoads(ctx, h, memories, seed)
 	if err != nil {
 		return err
 	}

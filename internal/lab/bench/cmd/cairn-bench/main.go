@@ -11,11 +11,11 @@ import (
 	"syscall"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/lab/bench/sweepbench"
+	"cairn/internal/lab/bench/speed"
 )
 
 func main() {
-	sweepbench.WorkIfAsked() // the sweep benchmark runs this program again as its worker
+	speed.WorkIfAsked() // the sweep benchmark runs this program again as its worker
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

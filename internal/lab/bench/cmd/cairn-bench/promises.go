@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/lab/bench/channelchaos"
 	"cairn/internal/lab/bench/chaos"
 	"cairn/internal/lab/bench/clients"
 	"cairn/internal/lab/bench/isolation"
 	"cairn/internal/lab/bench/production"
 	"cairn/internal/lab/bench/soak"
-	"cairn/internal/lab/bench/streamchaos"
 	"cairn/internal/lab/tempcairn"
 )
 
@@ -67,13 +65,13 @@ func (p *program) soak() *cobra.Command {
 }
 
 func (p *program) streamChaos() *cobra.Command {
-	o := streamchaos.Options{Log: p.errs}
+	o := chaos.StreamOptions{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
 		Use:     "stream-chaos",
 		Short:   "Kill the worker during streamed chats and compare what clients get with the stored replies",
 		Example: "  cairn-bench stream-chaos -n 10",
 	}, func(ctx context.Context) error {
-		result, err := streamchaos.Run(ctx, o)
+		result, err := chaos.RunStreams(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -87,13 +85,13 @@ func (p *program) streamChaos() *cobra.Command {
 }
 
 func (p *program) channelChaos() *cobra.Command {
-	o := channelchaos.Options{Log: p.errs, Crashes: true}
+	o := chaos.ChannelOptions{Log: p.errs, Crashes: true}
 	cmd := p.benchmark(&cobra.Command{
 		Use:     "channel-chaos",
 		Short:   "Kill gateway and worker while people write over fakes of chat platforms, then count the replies",
 		Example: "  cairn-bench channel-chaos --people 10 -n 50",
 	}, func(ctx context.Context) error {
-		result, err := channelchaos.Run(ctx, o)
+		result, err := chaos.RunChannels(ctx, o)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/lab/bench/searchbench"
+	"cairn/internal/lab/bench/speed"
 	"cairn/internal/lab/bench/taubench"
 )
 
@@ -46,10 +46,10 @@ func (p *program) runSearch(ctx context.Context, sizes []int, seed uint64) error
 		return err
 	}
 	defer done()
-	var rows []searchbench.Row
+	var rows []speed.SearchRow
 	var slow []error
 	for _, n := range sizes {
-		row, err := searchbench.Measure(ctx, lab.App, lab.App.Config.DatabaseURL, n, seed)
+		row, err := speed.MeasureSearch(ctx, lab.App, lab.App.Config.DatabaseURL, n, seed)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (p *program) runSearch(ctx context.Context, sizes []int, seed uint64) error
 	return errors.Join(shown, missed(errors.Join(slow...)))
 }
 
-func printSearches(w io.Writer, rows []searchbench.Row) error {
+func printSearches(w io.Writer, rows []speed.SearchRow) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "skills\tours p50\tbare p50\tratio\tours p99\tbare p99\tratio\town skill first")
 	for _, r := range rows {

@@ -13,18 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/cli"
-	"cairn/internal/lab/bench/addbench"
-	"cairn/internal/lab/bench/distillbench"
-	"cairn/internal/lab/bench/streambench"
-	"cairn/internal/lab/bench/sweepbench"
-	"cairn/internal/lab/bench/turnbench"
+	"cairn/internal/lab/bench/speed"
 )
 
 // Benchmarks of the cost of durable execution: distillations, turns and sweeps compared with
 // bare workflows.
 
 func (p *program) distill() *cobra.Command {
-	o := distillbench.Options{Log: p.errs}
+	o := speed.DistillOptions{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
 		Use:   "distill",
 		Short: "Measure the cost of distillations in addition to model calls",
@@ -33,29 +29,29 @@ func (p *program) distill() *cobra.Command {
 			"and the throughput relative to\nbare workflows of the same shape.",
 		Example: "  cairn-bench distill --servers memory --runs 5 --load 64 --at-once 16",
 	}, func(ctx context.Context) error {
-		all, err := distillbench.Run(ctx, o)
+		all, err := speed.RunDistillations(ctx, o)
 		if len(all) == 0 {
 			return err
 		}
 		// Print the measurements also if a later one failed.
 		shown := p.measured(all, func(w io.Writer) error {
 			fmt.Fprintln(w, p.line())
-			return distillbench.Print(w, all)
+			return speed.PrintDistillations(w, all)
 		})
-		return errors.Join(err, shown, missed(distillbench.Missed(all)))
+		return errors.Join(err, shown, missed(speed.DistillMissed(all)))
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&o.Runs, "runs", 25, "number of distillations in the latency measurement")
 	flags.IntVar(&o.Load, "load", 256, "number of distillations in the throughput measurement")
 	flags.IntVar(&o.AtOnce, "at-once", 64, "maximum parallel distillations in the throughput measurement")
 	flags.IntVar(&o.Workspaces, "workspaces", 64, "number of workspaces in the throughput measurement")
-	flags.StringSliceVar(&o.Servers, "servers", []string{distillbench.InMemory, distillbench.InFile},
+	flags.StringSliceVar(&o.Servers, "servers", []string{speed.InMemory, speed.InFile},
 		"kinds of Temporal server: memory, file")
 	return cmd
 }
 
 func (p *program) turns() *cobra.Command {
-	o := turnbench.Full()
+	o := speed.Full()
 	var tiny, storage bool
 	var atOnce int
 	cmd := p.benchmark(&cobra.Command{
@@ -68,7 +64,7 @@ func (p *program) turns() *cobra.Command {
 			"  cairn-bench turns --at-once 16 --reply 100ms -o json",
 	}, func(ctx context.Context) error {
 		if tiny {
-			small := turnbench.Tiny()
+			small := speed.TurnTiny()
 			o.Calls, o.Loads = small.Calls, small.Loads
 		}
 		if atOnce != 0 {
@@ -80,13 +76,13 @@ func (p *program) turns() *cobra.Command {
 		}
 		o.Log = p.errs
 		if storage {
-			stored, err := turnbench.Store(ctx, o)
+			stored, err := speed.Store(ctx, o)
 			if err != nil {
 				return err
 			}
 			return errors.Join(p.measured(stored, stored.Print), missed(stored.Missed()))
 		}
-		result, err := turnbench.Run(ctx, o)
+		result, err := speed.RunTurns(ctx, o)
 		if len(result.Cells) == 0 {
 			return err
 		}
@@ -107,7 +103,7 @@ func (p *program) turns() *cobra.Command {
 }
 
 func (p *program) retention() *cobra.Command {
-	o, r := turnbench.Full(), turnbench.Retention{Days: 10, Turns: 1000}
+	o, r := speed.Full(), speed.Retention{Days: 10, Turns: 1000}
 	o.Reply, o.Limit = 0, 30*time.Minute
 	cmd := p.benchmark(&cobra.Command{
 		Use: "retention", Short: "Measure whether tables stop growing when old records are removed",
@@ -120,12 +116,12 @@ func (p *program) retention() *cobra.Command {
 			return cli.UsageError(errors.New("--days and --turns must be at least 1"))
 		}
 		o.Log = p.errs
-		days, err := turnbench.Retain(ctx, o, r)
+		days, err := speed.Retain(ctx, o, r)
 		if err != nil {
 			return err
 		}
-		return errors.Join(p.measured(days, func(w io.Writer) error { return turnbench.PrintDays(w, days) }),
-			missed(turnbench.DaysMissed(days)))
+		return errors.Join(p.measured(days, func(w io.Writer) error { return speed.PrintDays(w, days) }),
+			missed(speed.DaysMissed(days)))
 	})
 	cmd.Flags().IntVar(&r.Days, "days", r.Days, "number of simulated days")
 	cmd.Flags().IntVar(&r.Turns, "turns", r.Turns, "number of turns of a day")
@@ -133,7 +129,7 @@ func (p *program) retention() *cobra.Command {
 }
 
 func (p *program) add() *cobra.Command {
-	o, chaos := addbench.Full(), false
+	o, chaos := speed.AddFull(), false
 	models := []string{"0ms", "20ms", "200ms"}
 	cmd := p.benchmark(&cobra.Command{
 		Use:   "add",
@@ -160,7 +156,7 @@ func (p *program) add() *cobra.Command {
 		if len(o.Callers) == 0 || slices.Min(o.Callers) < 1 || o.Adds < 1 {
 			return cli.UsageError(errors.New("--callers and --adds must be at least 1"))
 		}
-		result, err := addbench.Run(ctx, o)
+		result, err := speed.RunAdds(ctx, o)
 		if len(result.Cells) == 0 {
 			return err
 		}
@@ -181,9 +177,9 @@ func (p *program) add() *cobra.Command {
 }
 
 func (p *program) addChaos(ctx context.Context) error {
-	o := addbench.FullChaos()
+	o := speed.FullChaos()
 	o.Log = p.errs
-	r, err := addbench.Chaos(ctx, o)
+	r, err := speed.Chaos(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -198,7 +194,7 @@ func (p *program) addChaos(ctx context.Context) error {
 }
 
 func (p *program) stream() *cobra.Command {
-	o := streambench.Options{AtOnce: []int{1, 16, 200}, Log: p.errs}
+	o := speed.StreamOptions{AtOnce: []int{1, 16, 200}, Log: p.errs}
 	limit := 10 * time.Minute
 	cmd := p.benchmark(&cobra.Command{
 		Use: "stream", Short: "Measure how long text takes from the model to the client of a streamed chat",
@@ -209,8 +205,8 @@ func (p *program) stream() *cobra.Command {
 		if o.Program, err = filepath.Abs(o.Program); err != nil {
 			return err
 		}
-		rows, err := streambench.Run(ctx, o)
-		return errors.Join(err, p.measured(rows, func(w io.Writer) error { return streambench.Print(w, rows) }))
+		rows, err := speed.RunStreams(ctx, o)
+		return errors.Join(err, p.measured(rows, func(w io.Writer) error { return speed.PrintStreams(w, rows) }))
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&o.Program, "cairn", "bin/cairn", "path of the cairn binary, built with make build")
@@ -223,7 +219,7 @@ func (p *program) stream() *cobra.Command {
 }
 
 func (p *program) sweep() *cobra.Command {
-	o := sweepbench.Full()
+	o := speed.SweepFull()
 	cmd := p.benchmark(&cobra.Command{
 		Use:   "sweep",
 		Short: "Measure the sweep over due workspaces, also while the worker is killed",
@@ -237,7 +233,7 @@ func (p *program) sweep() *cobra.Command {
 				"--kills at least 0"))
 		}
 		o.Log = p.errs
-		result, err := sweepbench.Run(ctx, o)
+		result, err := speed.RunSweeps(ctx, o)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/lab/bench/tokenbench"
+	"cairn/internal/lab/bench/speed"
 	"cairn/internal/lab/tempcairn"
 )
 
@@ -27,16 +27,16 @@ func (p *program) tokens() *cobra.Command {
 			return err
 		}
 		defer done()
-		l := tokenbench.Lab{Store: h.Store, Log: p.errs}
-		var rows []tokenbench.Row
-		for _, s := range tokenbench.Samples() {
+		l := speed.Lab{Store: h.Store, Log: p.errs}
+		var rows []speed.Row
+		for _, s := range speed.Samples() {
 			row, err := l.Measure(ctx, s)
 			if err != nil {
 				return err
 			}
 			rows = append(rows, row)
 		}
-		shown := p.measured(rows, func(w io.Writer) error { return tokenbench.Print(w, rows) })
-		return errors.Join(shown, missed(tokenbench.Missed(rows)))
+		shown := p.measured(rows, func(w io.Writer) error { return speed.PrintTokens(w, rows) })
+		return errors.Join(shown, missed(speed.Missed(rows)))
 	})
 }

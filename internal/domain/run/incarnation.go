@@ -1,0 +1,62 @@
+// Package incarnation distinguishes the timelines of a database. A restore from a backup begins a
+// new incarnation, because Temporal still knows what the database has forgotten: workflows whose
+// runs are lost, and IDs that the database assigns again.
+//
+// The key of a workspace, and with it the ID of each of its workflows, contains the incarnation from
+// 2 on: conversation/i2/w0123456789abcdef/7. Activities belong to the incarnation of their workflow,
+// and the database refuses the transactions of others.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// ErrLost means that the database does not know a run that it had committed: it was restored from a
+// backup.
+var ErrLost = errors.New("the database has lost the run")
+
+type mark struct{}
+
+// Enter returns a context whose transactions belong to incarnation n.
+func Enter(ctx context.Context, n int) context.Context { return context.WithValue(ctx, mark{}, n) }
+
+// Of returns the incarnation of ctx, 0 if it has none.
+func Of(ctx context.Context) int {
+	n, _ := ctx.Value(mark{}).(int)
+	return n
+}
+
+var keyInID = regexp.MustCompile(`(?:^|/)(?:i(\d+)/)?w[0-9a-f]{16}(?:/|$)`)
+
+// OfWorkflow returns the incarnation of a workflow, 0 if its ID contains no key of a workspace.
+func OfWorkflow(workflowID string) int {
+	found := keyInID.FindStringSubmatch(workflowID)
+	switch {
+	case found == nil:
+		return 0
+	case found[1] == "":
+		return 1
+	}
+	n, _ := strconv.Atoi(found[1])
+	return n
+}
+
+var prefix = regexp.MustCompile(`^i\d+/`)
+
+// Base returns a workspace's key in incarnation 1, which stays the same in all of them.
+func Base(key string) string { return prefix.ReplaceAllString(key, "") }
+
+// Keys returns the keys of a workspace in all incarnations up to that of key, the latest first.
+func Keys(key string) []string {
+	base := Base(key)
+	var out []string
+	for n := max(1, OfWorkflow(key)); n > 1; n-- {
+		out = append(out, fmt.Sprintf("i%d/%s", n, base))
+	}
+	return append(out, base)
+}

@@ -1,0 +1,63 @@
+// Package sweepbench measures the sweep over many workspaces whose daily reflection is due at
+// the same time and of which few have conversations.
+//
+// It starts its own servers and a worker in a separate process, which runs the real Sweep and
+// a Reflection without effects. The first sweep is undisturbed and measures the rates and the
+// worker's memory, with bare starts of the same workflow before and after. The second sweep
+// uses another date, and the worker is killed meanwhile. Then it counts missed and duplicated
+// reflections.
+
+package speed
+
+import (
+	"io"
+	"time"
+)
+
+// SweepOptions sets the size of the measurement.
+type SweepOptions struct {
+	Workspaces int // number of due workspaces
+	Talking    int // every n-th workspace has conversations
+	Kills      int // kills of the worker in the second sweep
+	Limit      time.Duration
+	Log        io.Writer // progress messages
+}
+
+// SweepFull returns the options of the full benchmark.
+func SweepFull() SweepOptions {
+	return SweepOptions{Workspaces: 100_000, Talking: 50, Kills: 2, Limit: 15 * time.Minute, Log: io.Discard}
+}
+
+// Tiny returns options that suffice to find lost reflections. Its rates are not reliable.
+func Tiny() SweepOptions {
+	return SweepOptions{Workspaces: 120, Talking: 10, Kills: 1, Limit: 90 * time.Second, Log: io.Discard}
+}
+
+// Goals of the full benchmark.
+const (
+	GoalStarts = 0.8 // ratio of the sweep's start rate to that of bare starts
+	GoalMemory = 0.2 // memory growth between the first and the last tenth of a sweep
+)
+
+// SweepResult holds the measurements.
+type SweepResult struct {
+	Workspaces int     `json:"workspaces"`
+	Talking    int     `json:"with_conversations"`
+	Sweep      Seconds `json:"sweep_seconds"`
+	PerSecond  float64 `json:"workspaces_per_second"`
+	Starts     float64 `json:"starts_per_second_while_starting"`
+	Overall    float64 `json:"starts_per_second_of_the_whole_sweep"`
+	Bare       float64 `json:"bare_starts_per_second"`
+	Ratio      float64 `json:"starts_beside_bare"`
+	First      int64   `json:"worker_bytes_first_tenth"`
+	Last       int64   `json:"worker_bytes_last_tenth"`
+	Growth     float64 `json:"worker_growth"`
+	Kills      int     `json:"kills"`
+	Disturbed  Seconds `json:"disturbed_sweep_seconds"`
+	Missed     int     `json:"missed"`
+	Doubled    int     `json:"doubled"`
+	Wrong      int     `json:"wrong_rows"` // tasks or empty days in a wrong state
+}
+
+// Seconds is a duration in seconds that prints as a number.
+type Seconds float64

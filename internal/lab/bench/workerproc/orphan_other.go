@@ -1,8 +1,0 @@
-//go:build !linux
-
-package workerproc
-
-import "syscall"
-
-// dieWithUs has no effect on this system: call Stop or Kill.
-func dieWithUs() *syscall.SysProcAttr { return nil }
