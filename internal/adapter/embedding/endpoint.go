@@ -1,8 +1,3 @@
-// Package endpoint requests vectors from an OpenAI-compatible endpoint.
-//
-//	embedder := endpoint.New(endpoint.Config{BaseURL: url, Model: "embeddinggemma", Dims: 768})
-//	vectors, err := embedder.Embed(ctx, []string{"Roll back to r41"})
-
 package embedding
 
 import (
@@ -39,7 +34,10 @@ type Config struct {
 	RereadKey  func() (string, error) // reads APIKey again after status 401; nil if it is not in a file
 }
 
-// Endpoint requests vectors. It implements embedding.Embedder.
+// Endpoint requests vectors from an OpenAI-compatible endpoint.
+//
+//	embedder := embedding.New(embedding.Config{BaseURL: url, Model: "embeddinggemma", Dims: 768})
+//	vectors, err := embedder.Embed(ctx, []string{"Roll back to r41"})
 type Endpoint struct {
 	config Config
 	http   *chat.Endpoint

@@ -1,5 +1,3 @@
-// Package tenancy defines the workspace, Cairn's tenant.
-
 package access
 
 // Workspace is the tenant that owns all rows. Workflow IDs and search attributes contain its opaque

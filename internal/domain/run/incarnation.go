@@ -1,11 +1,3 @@
-// Package incarnation distinguishes the timelines of a database. A restore from a backup begins a
-// new incarnation, because Temporal still knows what the database has forgotten: workflows whose
-// runs are lost, and IDs that the database assigns again.
-//
-// The key of a workspace, and with it the ID of each of its workflows, contains the incarnation from
-// 2 on: conversation/i2/w0123456789abcdef/7. Activities belong to the incarnation of their workflow,
-// and the database refuses the transactions of others.
-
 package run
 
 import (

@@ -1,15 +1,3 @@
-// Package lexplan finds the documents with the highest word scores without
-// reading every document that contains a query word.
-//
-// The score of a document is the sum of idf·weight over the query words that it
-// contains, so it is at most the sum of idf·MaxWeight: the bound of its set of
-// words. The plan asks for sets of words with a high bound first, learns the k-th
-// score, and then asks only for sets whose bound exceeds it. A document outside
-// of all sets that were asked for cannot be among the best k, so the result is
-// exact unless a budget was exhausted.
-//
-//	result, err := lexplan.Search(ctx, words, source, lexplan.Options{Docs: 1_000_000, K: 100})
-
 package search
 
 import (
@@ -92,8 +80,17 @@ func (r Result) Rows() int {
 	return n
 }
 
-// Search returns the K documents with the highest scores. Wrong statistics cost
-// time, never correctness, as long as MaxWeight is an upper bound.
+// Search finds the documents with the highest word scores without
+// reading every document that contains a query word.
+//
+// The score of a document is the sum of idf·weight over the query words that it
+// contains, so it is at most the sum of idf·MaxWeight: the bound of its set of
+// words. The plan asks for sets of words with a high bound first, learns the k-th
+// score, and then asks only for sets whose bound exceeds it. A document outside
+// of all sets that were asked for cannot be among the best k, so the result is
+// exact unless a budget was exhausted.
+//
+//	result, err := search.Search(ctx, words, source, search.Options{Docs: 1_000_000, K: 100})
 func Search(ctx context.Context, words []QueryWord, source Source, o Options) (Result, error) {
 	o.K, o.Work = cmp.Or(o.K, defaultK), cmp.Or(o.Work, defaultWork)
 	o.Kept = min(cmp.Or(o.Kept, o.Docs), o.Docs)

@@ -1,9 +1,3 @@
-// Package rank orders the documents that a search has found. It joins the ranks by
-// words and by vector (reciprocal rank fusion) and adds what the documents
-// themselves say: the session that a turn belongs to, the speaker, the date, the age.
-//
-//	ranked := rank.Rank(documents, rank.Query{Words: words}, rank.Defaults())
-
 package search
 
 import (
@@ -112,8 +106,11 @@ type candidate struct {
 	own, covered, words, fit float64
 }
 
-// Rank returns the relevant documents, best first. Of equal scores, the newer event comes first,
-// then the lower ID. An empty result means that nothing is relevant.
+// Rank orders the documents that a search has found. It joins the ranks by
+// words and by vector (reciprocal rank fusion) and adds what the documents
+// themselves say: the session that a turn belongs to, the speaker, the date, the age.
+//
+//	ranked := search.Rank(documents, search.Query{Words: words}, search.Defaults())
 func Rank(documents []Document, q Query, w Weights) []Scored {
 	all := make([]candidate, len(documents))
 	total := 0.0

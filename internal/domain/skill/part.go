@@ -1,10 +1,3 @@
-// Package part has the parts of a skill that are more than text: when to use it, inputs, decision rules, steps
-// and pitfalls (spec/distillation-2.md §7). Each part has one form as a line of Markdown, which it renders and
-// parses without loss. A line without that form is a part with that text only.
-//
-//	rule := part.ParseRule("If the order is older than the limit → refuse the change [30 days; policy]")
-//	fmt.Println(rule.Value, rule.Unit, rule.Source) // 30 days policy
-
 package skill
 
 import (

@@ -1,5 +1,3 @@
-// Package portable checks packages of skills against the Agent Skills specification (agentskills.io).
-
 package skill
 
 import (

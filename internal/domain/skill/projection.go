@@ -1,5 +1,3 @@
-// Package memos converts skills to the format of clients of MemOS.
-
 package skill
 
 import (

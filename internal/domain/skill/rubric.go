@@ -1,9 +1,3 @@
-// Package rubric scores a skill by eight criteria (spec/distillation-2.md §7). A judge gives up to two points
-// for each, with a quote. The package looks the quotes up, adds the points and limits the score of a skill
-// that lacks something that others cannot make up for.
-//
-//	quality, err := rubric.Read(reply, rubric.Texts{Skill: shown, Conversation: said})
-
 package skill
 
 import (

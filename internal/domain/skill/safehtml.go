@@ -1,5 +1,3 @@
-// Package safehtml removes HTML that a reader does not see, or that would run.
-
 package skill
 
 import (

@@ -1,6 +1,3 @@
-// Package chart computes the geometry of charts, which templates draw as SVG. Positions are attributes, because the
-// content security policy forbids style attributes.
-
 package console
 
 import (

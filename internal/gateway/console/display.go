@@ -1,5 +1,3 @@
-// Package display formats text for pages: it names invisible characters, cuts long texts and divides diffs.
-
 package console
 
 import (

@@ -1,6 +1,3 @@
-// Package locale translates the console into English and Chinese. Each text has a key; a test compares the keys of the
-// languages with those that templates use.
-
 package console
 
 import (

@@ -1,7 +1,3 @@
-// Package markdown renders Markdown of users and models as safe HTML: raw HTML is escaped, images become their text,
-// and a sanitizer removes all elements and attributes that it does not know. It is the only package of the console
-// that makes template.HTML.
-
 package console
 
 import (

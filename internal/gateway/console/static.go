@@ -1,5 +1,3 @@
-// Package static has the style sheet, the script and the icon of the console.
-
 package console
 
 import (

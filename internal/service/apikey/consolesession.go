@@ -1,9 +1,3 @@
-// Package consolesession signs browsers in to the web console. A browser holds a random cookie, of which only the
-// hash is stored. The cookie grants access to one or more workspaces, each through an API key or a sign-in link:
-//
-//	cookie, err := service.SignIn(ctx, "", principal)
-//	grants, err := service.Grants(ctx, cookie)
-
 package apikey
 
 import (
@@ -33,7 +27,11 @@ const (
 // ConsoleSessionsPorts are the dependencies of the service.
 type ConsoleSessionsPorts struct{ Store store.ConsoleSessions }
 
-// ConsoleSessions signs browsers in. It is safe for concurrent use.
+// ConsoleSessions signs browsers in to the web console. A browser holds a random cookie, of which only the
+// hash is stored. The cookie grants access to one or more workspaces, each through an API key or a sign-in link:
+//
+//	cookie, err := service.SignIn(ctx, "", principal)
+//	grants, err := service.Grants(ctx, cookie)
 type ConsoleSessions struct{ ConsoleSessionsPorts }
 
 // NewConsoleSessions returns a Service. It fails if a required port is nil.

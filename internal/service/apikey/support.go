@@ -1,9 +1,3 @@
-// Package support signs operators in to the console of the installation, and counts what all workspaces hold and do:
-// ids, states, spend and error codes, without names and texts.
-//
-//	cookie, err := service.SignIn(ctx, operator)
-//	page, next, err := service.Workspaces(ctx, 0, 50)
-
 package apikey
 
 import (
@@ -22,7 +16,11 @@ import (
 // SupportPorts are the dependencies of the service.
 type SupportPorts struct{ Store store.Support }
 
-// Support shows workspaces to operators. It is safe for concurrent use.
+// Support signs operators in to the console of the installation, and counts what all workspaces hold and do:
+// ids, states, spend and error codes, without names and texts.
+//
+//	cookie, err := service.SignIn(ctx, operator)
+//	page, next, err := service.Workspaces(ctx, 0, 50)
 type Support struct{ SupportPorts }
 
 // NewSupport returns a Service. It fails if a required port is nil.

@@ -1,10 +1,3 @@
-// Package alfworld reads recorded trajectories of ALFWorld. A file is a JSON array of objects with
-// the task, its type, the first observation, the steps (action and observation), and whether the
-// task succeeded.
-//
-//	[{"id": "g1", "task_type": "pick_and_place", "task": "put a mug on the desk", "observation": "You are in…",
-//	  "steps": [{"action": "go to desk 1", "observation": "On the desk 1…"}], "success": true}]
-
 package evaluation
 
 import (
@@ -64,8 +57,12 @@ func OpenAlfworld(path string) ([]Trajectory, error) {
 	return out, nil
 }
 
-// ReadAlfworld reads and validates trajectories. A trajectory without `success` is an error, because an
-// unknown result is not a failure.
+// ReadAlfworld reads recorded trajectories of ALFWorld. A file is a JSON array of objects with
+// the task, its type, the first observation, the steps (action and observation), and whether the
+// task succeeded.
+//
+//	[{"id": "g1", "task_type": "pick_and_place", "task": "put a mug on the desk", "observation": "You are in…",
+//	  "steps": [{"action": "go to desk 1", "observation": "On the desk 1…"}], "success": true}]
 func ReadAlfworld(from io.Reader) (out []Trajectory, err error) {
 	if err := json.NewDecoder(from).Decode(&out); err != nil {
 		return nil, fmt.Errorf("read the JSON: %w", err)

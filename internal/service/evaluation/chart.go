@@ -1,7 +1,3 @@
-// Package chart draws line charts as SVG.
-//
-//	svg := chart.SVG(chart.Chart{Title: "reward", High: 1, Lines: []chart.Line{{Points: points}}})
-
 package evaluation
 
 import (

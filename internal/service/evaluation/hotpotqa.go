@@ -1,7 +1,3 @@
-// Package hotpotqa reads HotpotQA files (hotpotqa.github.io). A sample is a question and
-// paragraphs, few of which are relevant. A file may contain several correct answers per question,
-// and the paragraphs as one text.
-
 package evaluation
 
 import (
@@ -53,7 +49,9 @@ func OpenHotpotQA(path string) ([]HotpotQASample, error) {
 	return out, nil
 }
 
-// ReadHotpotQA reads and validates samples.
+// ReadHotpotQA reads HotpotQA files (hotpotqa.github.io). A sample is a question and
+// paragraphs, few of which are relevant. A file may contain several correct answers per question,
+// and the paragraphs as one text.
 func ReadHotpotQA(from io.Reader) (out []HotpotQASample, err error) {
 	var all []wire
 	if err := json.NewDecoder(from).Decode(&all); err != nil {

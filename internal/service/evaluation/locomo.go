@@ -1,6 +1,3 @@
-// Package locomo reads LoCoMo files (snap-research/locomo). A sample is a long conversation between
-// two people, in sessions, with questions and the turns that contain the answers.
-
 package evaluation
 
 import (
@@ -76,7 +73,8 @@ func OpenLocomo(path string) ([]LocomoSample, error) {
 	return samples, nil
 }
 
-// ReadLocomo reads and validates samples.
+// ReadLocomo reads LoCoMo files (snap-research/locomo). A sample is a long conversation between
+// two people, in sessions, with questions and the turns that contain the answers.
 func ReadLocomo(from io.Reader) ([]LocomoSample, error) {
 	var wire []wireSample
 	in := json.NewDecoder(from)

@@ -1,6 +1,3 @@
-// Package longmemeval reads LongMemEval files (xiaowu0162/LongMemEval). A sample is a question and
-// a history of dated sessions between a user and an assistant.
-
 package evaluation
 
 import (
@@ -63,7 +60,8 @@ func OpenLongMemEval(path string) ([]LongMemEvalSample, error) {
 	return out, nil
 }
 
-// ReadLongMemEval reads and validates samples.
+// ReadLongMemEval reads LongMemEval files (xiaowu0162/LongMemEval). A sample is a question and
+// a history of dated sessions between a user and an assistant.
 func ReadLongMemEval(from io.Reader) (out []LongMemEvalSample, err error) {
 	var all []longMemEvalWire
 	if err := json.NewDecoder(from).Decode(&all); err != nil {

@@ -1,6 +1,3 @@
-// Package audit reads audit events, and records acts that change no rows. Acts that change rows are
-// recorded by their services, in their transactions.
-
 package inspect
 
 import (
@@ -14,7 +11,8 @@ import (
 // AuditPorts are the dependencies of the service.
 type AuditPorts struct{ Store store.AuditLog }
 
-// AuditService reads events.
+// AuditService reads audit events, and records acts that change no rows. Acts that change rows are
+// recorded by their services, in their transactions.
 type AuditService struct{ AuditPorts }
 
 // NewAudit returns a Service. It fails if a required port is nil.

@@ -1,6 +1,3 @@
-// Package explore holds the read models for people who look around in a workspace: lists with filters and cursors,
-// what a run did and when, what each turn was shown and has written, and what was known at a time.
-
 package inspect
 
 import (

@@ -1,10 +1,3 @@
-// Package curate archives unused skills. Skills that the model saved without a user become stale
-// and are archived if they are not used, and are restored if they are used again. Similar skills
-// are reported.
-//
-// Curation deletes nothing and calls no model. It does not change skills that a user created,
-// adopted or pinned, nor skills that a scheduled prompt names.
-
 package library
 
 import (
@@ -67,7 +60,12 @@ type CuratorPorts struct {
 	Embedder CuratorEmbedder
 }
 
-// Curator curates the skills of workspaces.
+// Curator archives unused skills. Skills that the model saved without a user become stale
+// and are archived if they are not used, and are restored if they are used again. Similar skills
+// are reported.
+//
+// Curation deletes nothing and calls no model. It does not change skills that a user created,
+// adopted or pinned, nor skills that a scheduled prompt names.
 type Curator struct{ CuratorPorts }
 
 // NewCurator returns a Service. It fails if a required port is nil.

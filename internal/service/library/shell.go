@@ -1,10 +1,3 @@
-// Package skillexec runs commands of skills: a script of a skill, or an allowed program on its
-// files. There is no shell. A command runs on a fresh copy of the skill in a sandbox, at most once
-// per operation ID. Its start is recorded first: after a crash, its outcome is unknown and it is
-// not started again.
-//
-//	ran, err := s.Run(ctx, actor, skillexec.Args{Skill: "brew-tea", Command: "scripts/timer.py --minutes 3"})
-
 package library
 
 import (
@@ -67,7 +60,12 @@ type ExecutorPorts struct {
 	Allowed []string      // names of programs
 }
 
-// Executor runs commands of skills.
+// Executor runs commands of skills: a script of a skill, or an allowed program on its
+// files. There is no shell. A command runs on a fresh copy of the skill in a sandbox, at most once
+// per operation ID. Its start is recorded first: after a crash, its outcome is unknown and it is
+// not started again.
+//
+//	ran, err := s.Run(ctx, actor, skillexec.Args{Skill: "brew-tea", Command: "scripts/timer.py --minutes 3"})
 type Executor struct{ ExecutorPorts }
 
 // NewExecutor returns a Service. It fails if a required port is nil.

@@ -1,11 +1,3 @@
-// Package longterm stores long-term memories. These are entries about targets, which search finds,
-// the targets themselves, the sessions from which entries were extracted, and the identity of the
-// agent. Each change happens once per operation ID and can be undone. A lease ensures that one run
-// at a time writes to a target.
-//
-//	items, err := service.AddMemories(ctx, actor, []longterm.NewMemory{{Content: "Prefers tea"}})
-//	// items[0].Status is "added" or "already_exists"
-
 package memory
 
 import (
@@ -30,7 +22,13 @@ type Ports struct {
 	Finder   Finder
 }
 
-// LongTermService reads and writes long-term memories, targets, sessions and the identity.
+// LongTermService stores long-term memories. These are entries about targets, which search finds,
+// the targets themselves, the sessions from which entries were extracted, and the identity of the
+// agent. Each change happens once per operation ID and can be undone. A lease ensures that one run
+// at a time writes to a target.
+//
+//	items, err := service.AddMemories(ctx, actor, []longterm.NewMemory{{Content: "Prefers tea"}})
+//	// items[0].Status is "added" or "already_exists"
 type LongTermService struct{ Ports }
 
 // NewLongTermService returns a service. It returns an error if a required port is nil.

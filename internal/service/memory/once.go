@@ -1,8 +1,3 @@
-// Package memorywrite contains the write path that prompt memory and long-term memory share. It
-// records the origin of a write, scans and embeds its text, and runs it once per operation ID.
-//
-//	out, err := memorywrite.Once(ctx, store.InWorkspace, actor, "memory_save", args, effect)
-
 package memory
 
 import (

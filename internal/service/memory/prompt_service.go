@@ -1,14 +1,3 @@
-// Package promptmemory stores the memories that every prompt contains: the stores core and profile,
-// which have small budgets, the notes of each day, and the soul. Each write happens once per
-// operation ID, is scanned before it is stored, and reports how full the store is. The replaced
-// text stays in the history.
-//
-//	written, err := service.Save(ctx, actor, promptmemory.SaveArgs{Content: "Lives in Osaka", Store: "profile"})
-//	// {"action":"added","store":"profile","ids":["9f0c…"],"usage_percent":2}
-//
-// If a write needs approval, the result has action "staged". The write takes effect when Approve is
-// called.
-
 package memory
 
 import (
@@ -33,7 +22,16 @@ type PromptPorts struct {
 	Finder   Finder
 }
 
-// PromptService reads and writes prompt memories.
+// PromptService stores the memories that every prompt contains: the stores core and profile,
+// which have small budgets, the notes of each day, and the soul. Each write happens once per
+// operation ID, is scanned before it is stored, and reports how full the store is. The replaced
+// text stays in the history.
+//
+//	written, err := service.Save(ctx, actor, promptmemory.SaveArgs{Content: "Lives in Osaka", Store: "profile"})
+//	// {"action":"added","store":"profile","ids":["9f0c…"],"usage_percent":2}
+//
+// If a write needs approval, the result has action "staged". The write takes effect when Approve is
+// called.
 type PromptService struct{ PromptPorts }
 
 // NewPromptService returns a service. It returns an error if a required port is nil.

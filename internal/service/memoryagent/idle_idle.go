@@ -1,6 +1,3 @@
-// Package idle processes conversations without recent messages. It stores memories of the unread
-// messages and distills them into skills.
-
 package memoryagent
 
 import (
@@ -64,7 +61,8 @@ type IdleReaderPorts struct {
 	Specs     Specs
 }
 
-// IdleReader processes idle conversations.
+// IdleReader processes conversations without recent messages. It stores memories of the unread
+// messages and distills them into skills.
 type IdleReader struct{ IdleReaderPorts }
 
 // NewIdleReader returns a service. It returns an error if a required port is nil.

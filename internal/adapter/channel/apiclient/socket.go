@@ -1,5 +1,3 @@
-// Package socket is the WebSocket on which the adapters of DingTalk and Feishu receive events.
-
 package apiclient
 
 import (

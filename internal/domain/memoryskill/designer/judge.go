@@ -1,8 +1,3 @@
-// Package judge defines how answers from memory are scored. The scores are the rewards of a training
-// and the results of a comparison on held-out conversations.
-//
-//	verdict, err := judge.Judge(ctx, judge.Input{Question: …, Gold: …, Retrieved: …, Score: judge.ByRecall})
-
 package designer
 
 import (
@@ -53,8 +48,10 @@ type JudgeVerdict struct {
 	Prediction string  // the answer, or the memories if none was made
 }
 
-// Judge answers a question from memories and scores the answer. A repeated call with the same Ref
-// and Step has the same result.
+// Judge defines how answers from memory are scored. The scores are the rewards of a training
+// and the results of a comparison on held-out conversations.
+//
+//	verdict, err := designer.Judge(ctx, designer.JudgeInput{Question: …, Gold: …, Retrieved: …, Score: designer.ByRecall})
 type Judge interface {
 	Judge(ctx context.Context, in JudgeInput) (JudgeVerdict, error)
 }

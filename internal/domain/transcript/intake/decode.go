@@ -1,12 +1,3 @@
-// Package otlp reads requests of OpenTelemetry exporters that hold traces of agents.
-//
-//	request, err := otlp.Decode("application/x-protobuf", body)
-//	batch := otlp.Collect(request)
-//	response, err := otlp.Response(contentType, batch.Rejected, batch.Reason())
-//
-// A span with the messages of a model request becomes a line of OTLP JSON, which the formats otel-genai and
-// openinference of package internal/domain/transcript/intake read.
-
 package intake
 
 import (

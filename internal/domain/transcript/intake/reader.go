@@ -14,7 +14,14 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Source is an input that is read once.
+// Source reads JSON inputs of any size without decoding what is not used. It knows the place of each value,
+// for errors and citations.
+//
+//	s := intake.NewSource("session.jsonl", file, 64<<20, 256<<10, "see the manual")
+//	err := s.Values(func(v intake.Value) error { fmt.Println(v.Get("type").Str(), v.Line()); return nil })
+//
+// Errors are *fault.Error and state the format, the file, the line and the column. jsontext finds values,
+// offsets and pointers; a Source adds lines, and reads values only when they are used.
 type Source struct {
 	Name   string
 	Format string                       // in errors

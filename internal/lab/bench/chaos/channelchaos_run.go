@@ -56,7 +56,9 @@ type channelExperiment struct {
 	result    ChannelResult
 }
 
-// RunChannels runs the experiment. It returns an error if the experiment could not run. Violations are in the result.
+// RunChannels lets people write over fakes of chat platforms while the gateway, the worker, Postgres and
+// Temporal are killed. By the count of the fakes, each message must be answered by one turn, and the replies must keep
+// the order of the messages. Some replies are long, so that chats show them while they are written.
 func RunChannels(ctx context.Context, o ChannelOptions) (r ChannelResult, err error) {
 	o = o.withDefaults()
 	g, err := ground.Open(ctx, ground.Options{Name: "channels", Does: "counts everything on", Queries: channelAuditSQL,

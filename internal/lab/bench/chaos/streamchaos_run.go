@@ -92,7 +92,10 @@ type streamExperiment struct {
 	got     map[string]string // text of the whole stream by message
 }
 
-// RunStreams runs the experiment. It returns an error if the experiment could not run. Violations are in the result.
+// RunStreams kills the worker while clients read streams of the OpenAI-compatible API. Each
+// client must get the stored reply, or an error after which the same request returns the stored reply.
+//
+// Half of the requests get the same text at each attempt of the model, and half another one.
 func RunStreams(ctx context.Context, o StreamOptions) (r StreamResult, err error) {
 	o = o.withDefaults()
 	g, err := ground.Open(ctx, ground.Options{Name: "stream-chaos", Does: "counts everything on", Queries: streamAuditSQL,

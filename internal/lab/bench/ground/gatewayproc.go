@@ -1,5 +1,3 @@
-// Package gatewayproc runs `cairn serve` with its own development stack as a process.
-
 package ground
 
 import (

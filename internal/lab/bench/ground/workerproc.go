@@ -1,6 +1,3 @@
-// Package workerproc builds Cairn's programs and runs them as separate processes,
-// so that an experiment can kill them and measure their resources.
-
 package ground
 
 import (

@@ -1,10 +1,3 @@
-// Package runbook runs the commands of the operating instructions, so that tests and experiments
-// execute what the documentation says.
-//
-//	page, err := runbook.Read(root, "docs/operations/backup.md")
-//	blocks, err := page.Blocks("Back up", 2)
-//	out, err := runbook.Runner{Folder: folder, Environ: environ}.Run(ctx, blocks[0])
-
 package production
 
 import (

@@ -1,6 +1,3 @@
-// Package consolebench measures the pages of the web console over tables with many rows, and compares them with their
-// budgets.
-
 package speed
 
 import (
@@ -63,7 +60,8 @@ type consoleBench struct {
 	samples int
 }
 
-// RunConsole fills a workspace with rows in each table, and measures its pages with a number of requests each.
+// RunConsole measures the pages of the web console over tables with many rows, and compares them with their
+// budgets.
 func RunConsole(ctx context.Context, h *app.App, rows, samples int) ([]Page, error) {
 	ws, err := h.Store.Workspace(ctx, "bench", true)
 	if err != nil {

@@ -1,7 +1,3 @@
-// Package loadbench measures how fast memories are saved in batches and loaded from a dump.
-//
-//	result, err := loadbench.Measure(ctx, app, 20000, 1)
-
 package speed
 
 import (
@@ -40,8 +36,9 @@ const batch = 500
 // targets is the number of persons that the memories are about.
 const targets = 200
 
-// MeasureLoads saves n generated memories in batches in a new workspace, dumps them, and loads the dump
-// into other new workspaces, without and with vectors. Then it loads it again, when all exist.
+// MeasureLoads measures how fast memories are saved in batches and loaded from a dump.
+//
+//	result, err := speed.MeasureLoads(ctx, app, 20000, 1)
 func MeasureLoads(ctx context.Context, h *app.App, n int, seed uint64) (LoadResult, error) {
 	out := LoadResult{Memories: n, Targets: min(n, targets)}
 	from, err := h.Store.Workspace(ctx, "batch", true)

@@ -38,7 +38,14 @@ func (l *sweepLab) rows() int { return min(4000, max(l.options.Workspaces/10, 1)
 // abreast is the number of parallel bare starts, the same as in the sweep.
 const abreast = 16
 
-// RunSweeps measures on its own servers.
+// RunSweeps measures the sweep over many workspaces whose daily reflection is due at
+// the same time and of which few have conversations.
+//
+// It starts its own servers and a worker in a separate process, which runs the real Sweep and
+// a Reflection without effects. The first sweep is undisturbed and measures the rates and the
+// worker's memory, with bare starts of the same workflow before and after. The second sweep
+// uses another date, and the worker is killed meanwhile. Then it counts missed and duplicated
+// reflections.
 func RunSweeps(ctx context.Context, o SweepOptions) (SweepResult, error) {
 	return runSweep(ctx, o, ground.Servers{})
 }

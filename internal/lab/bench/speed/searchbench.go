@@ -1,6 +1,3 @@
-// Package searchbench compares skill search with the same SQL on one connection. The SQL has
-// the same transaction statements, and its terms and vector are computed beforehand.
-
 package speed
 
 import (
@@ -42,7 +39,8 @@ const (
 	limit   = 5
 )
 
-// MeasureSearch fills a workspace with skills and searches it both ways, alternating.
+// MeasureSearch compares skill search with the same SQL on one connection. The SQL has
+// the same transaction statements, and its terms and vector are computed beforehand.
 func MeasureSearch(ctx context.Context, h *app.App, databaseURL string, skills int, seed uint64) (SearchRow, error) {
 	row := SearchRow{Skills: skills}
 	ws, err := h.Store.Workspace(ctx, fmt.Sprintf("search-%d", skills), true)

@@ -38,7 +38,9 @@ type StreamRow struct {
 	Elapsed time.Duration
 }
 
-// RunStreams starts a gateway with its worker and streams chats from it.
+// RunStreams measures how long text takes from a model to the client of a streamed chat. The
+// model writes the time into each part of its text, and the client compares it with its clock. The model,
+// the gateway and the client run on one machine.
 func RunStreams(ctx context.Context, o StreamOptions) (rows []StreamRow, err error) {
 	m := newModel(o.Parts, o.Pace)
 	defer m.Close()

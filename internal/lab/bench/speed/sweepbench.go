@@ -1,12 +1,3 @@
-// Package sweepbench measures the sweep over many workspaces whose daily reflection is due at
-// the same time and of which few have conversations.
-//
-// It starts its own servers and a worker in a separate process, which runs the real Sweep and
-// a Reflection without effects. The first sweep is undisturbed and measures the rates and the
-// worker's memory, with bare starts of the same workflow before and after. The second sweep
-// uses another date, and the worker is killed meanwhile. Then it counts missed and duplicated
-// reflections.
-
 package speed
 
 import (

@@ -1,7 +1,3 @@
-// Package cases stores questions about memory. A hard case is a failed question, from which the
-// designer learns. Questions with known answers are used by training and trials. Questions come
-// from feedback, corrections and imported conversations.
-
 package bank
 
 import (

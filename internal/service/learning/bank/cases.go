@@ -14,7 +14,9 @@ type CasesPorts struct {
 	Banks *Service
 }
 
-// Cases records judgements of replies and lists cases.
+// Cases stores questions about memory. A hard case is a failed question, from which the
+// designer learns. Questions with known answers are used by training and trials. Questions come
+// from feedback, corrections and imported conversations.
 type Cases struct{ ports CasesPorts }
 
 // NewCases returns a service. It returns an error if a port is nil.

@@ -1,7 +1,3 @@
-// Package decision stores the choices of memory skills for spans. Judgements of replies become
-// outcomes of the decisions behind their memories. Policies learn from outcomes; they also update
-// the statistics of skills.
-
 package bank
 
 import (

@@ -1,6 +1,3 @@
-// Package extraction splits sessions into spans, and extracts actions from a span with a model and
-// the chosen memory skills.
-
 package bank
 
 import (

@@ -1,7 +1,3 @@
-// Package episode plays conversations that have questions with known answers. An episode builds
-// memories with a bank and a policy, starting from an empty memory, and scores the answers.
-// Training learns from episodes; trials compare two of them.
-
 package bank
 
 import (

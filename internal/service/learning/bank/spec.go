@@ -1,6 +1,3 @@
-// Package runspec contains what the runs of memory building and learning share: the pinned
-// configuration, model calls with repairs, and the stored results of steps.
-
 package bank
 
 import (

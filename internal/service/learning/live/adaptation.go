@@ -1,9 +1,3 @@
-// Package adaptation updates the policy of a bank from live decisions. An update learns from known
-// outcomes and is compared in the shadow on held-out conversations. If it is not worse, it runs as
-// a canary on a share of live builds, and is then promoted.
-//
-//	runs, err := updates.AcceptDue(ctx, due) // judges canaries and starts due updates
-
 package live
 
 import (
@@ -22,7 +16,11 @@ type AdaptationPorts struct {
 	Starter    bank.Starter
 }
 
-// Adaptation updates policies.
+// Adaptation updates the policy of a bank from live decisions. An update learns from known
+// outcomes and is compared in the shadow on held-out conversations. If it is not worse, it runs as
+// a canary on a share of live builds, and is then promoted.
+//
+//	runs, err := updates.AcceptDue(ctx, due) // judges canaries and starts due updates
 type Adaptation struct{ ports AdaptationPorts }
 
 // NewAdaptation returns a service. It returns an error if a port is nil.

@@ -1,7 +1,3 @@
-// Package probe tests memories with self-made questions. After a build, a model generates questions
-// from the session, and the memories that a search finds are scored. The score is an outcome of the
-// decisions behind these memories, from which the policy may learn.
-
 package live
 
 import (
@@ -31,7 +27,9 @@ type ProbesPorts struct {
 	Log      *slog.Logger
 }
 
-// Probes makes and scores probes.
+// Probes tests memories with self-made questions. After a build, a model generates questions
+// from the session, and the memories that a search finds are scored. The score is an outcome of the
+// decisions behind these memories, from which the policy may learn.
 type Probes struct{ ports ProbesPorts }
 
 // NewProbes returns a service. It returns an error if a port is nil.

@@ -1,8 +1,3 @@
-// Package evolution changes banks in rounds. A round selects hard cases, and a model proposes
-// edits. The edited bank replaces the active one if it is better on held-out conversations.
-//
-//	r, err := rounds.Accept(ctx, evolution.Request{…})
-
 package train
 
 import (
@@ -26,7 +21,10 @@ type Ports struct {
 	Space   int16 // embedding space of the vectors
 }
 
-// Evolution runs rounds of evolution.
+// Evolution changes banks in rounds. A round selects hard cases, and a model proposes
+// edits. The edited bank replaces the active one if it is better on held-out conversations.
+//
+//	r, err := rounds.Accept(ctx, train.EvolutionRequest{…})
 type Evolution struct {
 	ports    Ports
 	miner    Designer

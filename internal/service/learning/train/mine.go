@@ -1,6 +1,3 @@
-// Package design proposes edits of a bank with a model, based on hard cases. It selects and
-// clusters the cases; a model analyzes them and proposes edits, which are validated.
-
 package train
 
 import (

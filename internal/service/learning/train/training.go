@@ -1,9 +1,3 @@
-// Package training trains the policy of a bank on conversations with known answers, and optionally
-// edits the bank. A training has stages of iterations of episodes. The best version is promoted if
-// it is better than the active one on held-out conversations.
-//
-//	r, err := trainings.Accept(ctx, training.Request{…})
-
 package train
 
 import (
@@ -33,7 +27,11 @@ type TrainingPorts struct {
 	Log        *slog.Logger
 }
 
-// Training runs trainings.
+// Training trains the policy of a bank on conversations with known answers, and optionally
+// edits the bank. A training has stages of iterations of episodes. The best version is promoted if
+// it is better than the active one on held-out conversations.
+//
+//	r, err := trainings.Accept(ctx, train.Request{…})
 type Training struct {
 	ports    TrainingPorts
 	miner    Designer

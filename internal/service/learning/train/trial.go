@@ -1,7 +1,3 @@
-// Package trial compares a candidate on held-out conversations with what live builds do now, with
-// all skills, and with the best fixed set of skills. Each conversation is played with all of them,
-// and a candidate is promoted only if it is better than each.
-
 package train
 
 import (
