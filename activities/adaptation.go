@@ -10,10 +10,10 @@ import (
 
 // AdaptService updates policies from live decisions.
 type AdaptService interface {
-	Open(ctx context.Context, ref run.Ref) (decisions int, over *live.Result, err error)
+	Open(ctx context.Context, ref run.Ref) (decisions int, over *live.AdaptationResult, err error)
 	Adapt(ctx context.Context, ref run.Ref) (trials int, err error)
 	PlayTrial(ctx context.Context, ref run.Ref, n int) error
-	Close(ctx context.Context, ref run.Ref, code, reason string) (live.Result, error)
+	Close(ctx context.Context, ref run.Ref, code, reason string) (live.AdaptationResult, error)
 }
 
 // OpenAdapt claims a bank and the decisions for an update. It fails if another run holds the bank.
@@ -41,6 +41,6 @@ func (a MemorySkills) CloseAdapt(ctx context.Context, in contract.CloseInput) (c
 	return adaptResult(out), temporalError(err)
 }
 
-func adaptResult(a live.Result) contract.AdaptResult {
+func adaptResult(a live.AdaptationResult) contract.AdaptResult {
 	return contract.AdaptResult{Outcome: a.Outcome, Decisions: a.Decisions, Update: a.Update, Policy: a.Policy}
 }

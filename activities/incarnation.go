@@ -1,13 +1,14 @@
 package activities
 
 import (
-	"cairn/internal/domain/run"
 	"context"
 	"errors"
 	"log/slog"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
+
+	"cairn/internal/domain/run"
 )
 
 // Incarnations is a worker interceptor. It runs each activity in the incarnation of its workflow, so
@@ -36,7 +37,7 @@ type incarnationInbound struct {
 func (i *incarnationInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	info := activity.GetInfo(ctx)
 	out, err := i.Next.ExecuteActivity(
-		run.Enter(ctx, run.OfWorkflow(info.WorkflowExecution.ID)), in)
+		run.EnterIncarnation(ctx, run.IncarnationOfWorkflow(info.WorkflowExecution.ID)), in)
 	if errors.Is(err, run.ErrLost) {
 		i.all.Log.Error("run lost in a restore of the database; stop gateways and workers, run `cairn restore accept` "+
 			"and start them again", "workflow", info.WorkflowExecution.ID, "activity", info.ActivityType.Name,

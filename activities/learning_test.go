@@ -124,11 +124,11 @@ func (s rounds) Close(_ context.Context, ref run.Ref, code, reason string) (lear
 	return s.round(), s.note("close round %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) adapted() live.Result {
-	return live.Result{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
+func (s *learningService) adapted() live.AdaptationResult {
+	return live.AdaptationResult{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
 }
 
-func (s updates) Open(_ context.Context, ref run.Ref) (int, *live.Result, error) {
+func (s updates) Open(_ context.Context, ref run.Ref) (int, *live.AdaptationResult, error) {
 	return 9, unless(s.over, s.adapted()), s.note("open adapt %s", of(ref))
 }
 
@@ -140,7 +140,7 @@ func (s updates) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 	return s.note("shadow trial %s %d", of(ref), n)
 }
 
-func (s updates) Close(_ context.Context, ref run.Ref, code, reason string) (live.Result, error) {
+func (s updates) Close(_ context.Context, ref run.Ref, code, reason string) (live.AdaptationResult, error) {
 	return s.adapted(), s.note("close adapt %s %s %s", of(ref), code, reason)
 }
 

@@ -92,7 +92,8 @@ type curator struct{ calls }
 
 func (s *curator) Curate(_ context.Context, ws int64, dryRun bool) (library.CuratorReport, error) {
 	changes := []library.SkillChange{{Action: library.Stale}, {Action: library.Archive}, {Action: library.Stale}}
-	return library.CuratorReport{Changes: changes, Similar: make([]library.SimilarPair, 2)}, s.note("curate %d %t", ws, dryRun)
+	return library.CuratorReport{Changes: changes, Similar: make([]library.SimilarPair, 2)}, s.note("curate %d %t", ws,
+		dryRun)
 }
 
 func TestSweepActivitiesTranslate(t *testing.T) {

@@ -109,7 +109,8 @@ func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcr
 
 // buildIdle wires the service that processes idle conversations.
 func (h *App) buildIdle() (err error) {
-	h.Idle, err = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: h.Store, Agents: h.Progressive, Builder: h.Learning.Builds,
+	h.Idle, err = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: h.Store, Agents: h.Progressive,
+		Builder:   h.Learning.Builds,
 		Distiller: h.Distill, Learner: h.Feedback, Days: h.Reflect,
 		Specs: memoryagent.Specs{Agents: h.turnSpec, Build: h.learnSpec,
 			Distill: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }}})

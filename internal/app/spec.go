@@ -79,8 +79,8 @@ func cacheOf(c config.Config, model string) string {
 }
 
 // EvolveSpec returns the configuration that a new learning run stores.
-func EvolveSpec(c config.Config) bank.Spec {
-	return bank.Spec{Model: bank.Model{Name: cmp.Or(c.Model, llm.OfflineModel), Repairs: min(c.Repairs, 1)},
+func EvolveSpec(c config.Config) bank.RunSpec {
+	return bank.RunSpec{Model: bank.Model{Name: cmp.Or(c.Model, llm.OfflineModel), Repairs: min(c.Repairs, 1)},
 		Timing: bank.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
 			GiveUp: giveUp}}
 }

@@ -96,6 +96,6 @@ func (h *App) dispatcher() (*schedule.Dispatcher, error) {
 
 func (h *App) turnSpec() agentrun.Spec { return TurnSpec(h.Config) }
 
-func (h *App) learnSpec() bank.Spec { return EvolveSpec(h.Config) }
+func (h *App) learnSpec() bank.RunSpec { return EvolveSpec(h.Config) }
 
 func (h *App) reflectionSpec() agentrun.Spec { return ReflectionSpec(h.Config) }

@@ -58,7 +58,7 @@ func (s Erasures) subjectOf(ctx context.Context, t erasure.Target) (out subject,
 		if err != nil {
 			return err
 		}
-		out.hash = subjectHash(run.Base(self.Key), out.key)
+		out.hash = subjectHash(run.IncarnationBase(self.Key), out.key)
 		out.marks = marksOf(distinct(append([]string{out.key}, out.names...)))
 		return nil
 	})

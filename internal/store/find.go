@@ -45,7 +45,7 @@ func (r indexReader) Statistics(ctx context.Context, words []int32) (index.Stati
 }
 
 // Candidates reads the index of words.
-func (r indexReader) Candidates(ctx context.Context, in index.CandidateQuery) ([]search.Hit, error) {
+func (r indexReader) Candidates(ctx context.Context, in index.CandidateQuery) ([]search.WordHit, error) {
 	p := dbsqlc.LexCandidatesParams{WorkspaceID: r.ws, Sets: []string{}, Since: timeOrNull(in.After),
 		Until: timeOrNull(in.Before), MaxRows: int32(in.Limit)}
 	for _, set := range in.Sets {
@@ -56,24 +56,24 @@ func (r indexReader) Candidates(ctx context.Context, in index.CandidateQuery) ([
 		p.Query = &sv
 	}
 	rows, err := r.q.LexCandidates(ctx, p)
-	out := make([]search.Hit, len(rows))
+	out := make([]search.WordHit, len(rows))
 	for i, row := range rows {
-		out[i] = search.Hit{Doc: row.Doc, Score: row.Score}
+		out[i] = search.WordHit{Doc: row.Doc, Score: row.Score}
 	}
 	return out, classify("find documents by words", err)
 }
 
 // Among compares the words of documents.
-func (r indexReader) Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]search.Hit,
+func (r indexReader) Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]search.WordHit,
 	error) {
 	if len(docs) == 0 || len(words) == 0 {
 		return nil, nil
 	}
 	rows, err := r.q.LexAmong(ctx, dbsqlc.LexAmongParams{WorkspaceID: r.ws, Docs: docs, MaxRows: int32(limit),
 		Query: pgvector.NewSparseVectorFromMap(words, sparseDims)})
-	out := make([]search.Hit, len(rows))
+	out := make([]search.WordHit, len(rows))
 	for i, row := range rows {
-		out[i] = search.Hit{Doc: row.Doc, Score: row.Score}
+		out[i] = search.WordHit{Doc: row.Doc, Score: row.Score}
 	}
 	return out, classify("find documents of a filter by words", err)
 }

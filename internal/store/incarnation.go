@@ -12,7 +12,7 @@ import (
 // expected returns the incarnation that the database must have in transactions of ctx: that of the
 // activity's workflow, or the one that this process knows.
 func (s *Store) expected(ctx context.Context) int {
-	if n := run.Of(ctx); n != 0 {
+	if n := run.IncarnationOf(ctx); n != 0 {
 		return n
 	}
 	return int(s.incarnation.Load())
@@ -37,7 +37,7 @@ func (s *Store) ReadIncarnation(ctx context.Context) error {
 // staleProcess handles the refusal of a process that ran during a restore: the process reads the
 // new incarnation, and its caller tries again. An activity of an earlier incarnation stays refused.
 func (s *Store) staleProcess(ctx context.Context, err error) error {
-	if fault.CodeOf(err) != fault.StaleIncarnation || run.Of(ctx) != 0 {
+	if fault.CodeOf(err) != fault.StaleIncarnation || run.IncarnationOf(ctx) != 0 {
 		return err
 	}
 	if read := s.ReadIncarnation(ctx); read != nil {
@@ -50,7 +50,7 @@ func (s *Store) staleProcess(ctx context.Context, err error) error {
 // because an erasure stores the IDs of the runs that it deletes. Only activities can ask for a lost
 // run: their workflows know its ID from an earlier commit.
 func (q session) lostRun(ctx context.Context, id string, err error) error {
-	if err == nil || !isNoRows(err) || run.Of(ctx) == 0 {
+	if err == nil || !isNoRows(err) || run.IncarnationOf(ctx) == 0 {
 		return noRun(id, err)
 	}
 	erased, failed := q.q.RunErased(ctx, dbsqlc.RunErasedParams{WorkspaceID: q.ws, ID: id})

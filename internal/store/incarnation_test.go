@@ -27,7 +27,7 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	)
 	open := b.number("select count(*) from runs where status <> 'ended'")
 	b.exec("update llm_calls set state = 'started', reply = null where workspace_id = $1", b.a.ID)
-	old := run.Enter(t.Context(), 1)
+	old := run.EnterIncarnation(t.Context(), 1)
 	noop := func(context.Context, store.Tx) error { return nil }
 	testkit.Must(t, b.InWorkspace(old, b.a.ID, noop))
 
@@ -49,7 +49,7 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	if _, err := b.ClaimOutbox(old, outbox.Kinds(), 1); fault.CodeOf(err) != fault.StaleIncarnation {
 		t.Errorf("the lost timeline claims: %v", err)
 	}
-	testkit.Must(t, b.InWorkspace(run.Enter(t.Context(), 2), b.a.ID, noop))
+	testkit.Must(t, b.InWorkspace(run.EnterIncarnation(t.Context(), 2), b.a.ID, noop))
 	// A process that was not stopped is refused once, and then knows the new keys.
 	if err := b.InWorkspace(t.Context(), b.a.ID, noop); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a process of the lost timeline: %v", err)
@@ -58,7 +58,7 @@ func TestAnAcceptedRestoreBeginsAnotherIncarnation(t *testing.T) {
 	for name, want := range map[string]string{b.a.Name: "i2/" + b.a.Key, "made afterwards": "i2/w"} {
 		ws, err := b.Workspace(t.Context(), name, true)
 		testkit.Must(t, err)
-		if !strings.HasPrefix(ws.Key, want) || run.OfWorkflow("turn/"+ws.Key+"/1") != 2 {
+		if !strings.HasPrefix(ws.Key, want) || run.IncarnationOfWorkflow("turn/"+ws.Key+"/1") != 2 {
 			t.Errorf("the key of %s is %s", name, ws.Key)
 		}
 	}
@@ -114,7 +114,7 @@ func TestALostRunIsNotAnErasedOne(t *testing.T) {
 			return err
 		})
 	}
-	activity := run.Enter(t.Context(), 1)
+	activity := run.EnterIncarnation(t.Context(), 1)
 	testkit.Must(t, read(activity, erased))
 	b.erase(erasure.Target{Workspace: b.a.ID, Conversation: conversation, Derived: erasure.Keep})
 	if err := read(activity, erased); fault.CodeOf(err) != fault.NotFound {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cairn/internal/domain/skill"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/domain/skill"
 )
 
 // storable replaces what a text column cannot store: invalid UTF-8, and the NUL character, which

@@ -1,12 +1,13 @@
 package embedding_test
 
 import (
-	"cairn/internal/adapter/embedding"
 	"context"
 	"errors"
 	"math"
 	"slices"
 	"testing"
+
+	"cairn/internal/adapter/embedding"
 )
 
 func embedAll(t *testing.T, embedder embedding.Embedder, texts ...string) [][]float32 {

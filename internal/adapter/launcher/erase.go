@@ -44,7 +44,7 @@ func (d Driver) Open(ctx context.Context, workspaceKey string, conversations []i
 		return nil, fault.New(fault.Unavailable, "no Temporal server to list the open workflows",
 			"set TEMPORAL_ADDRESS")
 	}
-	keys := run.Keys(workspaceKey) // also those from before a restore
+	keys := run.IncarnationKeys(workspaceKey) // also those from before a restore
 	query := fmt.Sprintf("%s in ('%s') and ExecutionStatus = 'Running' and WorkflowType != '%s'",
 		contract.AttributeWorkspace, strings.Join(keys, "', '"), contract.Erase)
 	if len(conversations) > 0 {

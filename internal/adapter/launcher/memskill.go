@@ -12,7 +12,7 @@ import (
 
 // memorySkills starts the workflows that build memories and train memory skills.
 func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error) {
-	var spec bank.Spec
+	var spec bank.RunSpec
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
 		return false, fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}

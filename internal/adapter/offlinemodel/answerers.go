@@ -1,10 +1,11 @@
 package offlinemodel
 
 import (
-	"cairn/internal/domain/memoryrules"
 	"cmp"
 	"slices"
 	"strings"
+
+	"cairn/internal/domain/memoryrules"
 )
 
 // An answerer returns the view's value for a property: a scalar, a list, or []*view for a list of

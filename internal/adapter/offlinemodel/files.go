@@ -28,7 +28,10 @@ var (
 // scriptPlans plans at most one script: a check of the arguments of the main tool, if something was
 // calculated or checked.
 func (v *view) scriptPlans() []prompt.FilePlan {
-	inputs := memoryrules.Each(v.main.List(), func(a memoryrules.Argument) string { return a.Name + " (" + a.Kind + ")" })
+	inputs := memoryrules.Each(v.main.List(), func(a memoryrules.Argument) string {
+		return a.Name + " (" + a.Kind +
+			")"
+	})
 	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, memoryrules.Call.Checks) {
 		return nil
 	}

@@ -1,13 +1,14 @@
 package offlinemodel
 
 import (
-	"cairn/internal/domain/memoryrules"
 	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+
+	"cairn/internal/domain/memoryrules"
 )
 
 // maxDepth bounds schemas that are deeply nested or recursive.

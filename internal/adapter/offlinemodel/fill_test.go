@@ -152,7 +152,7 @@ func TestThePointsFollowTheDraft(t *testing.T) {
 		for _, m := range said {
 			texts = append(append(texts, m.Content), m.ToolCalls...)
 		}
-		q, err := kept.Read(reply, kept.Texts{Skill: draft.Texts(), Conversation: texts})
+		q, err := kept.ReadRubric(reply, kept.RubricTexts{Skill: draft.Texts(), Conversation: texts})
 		testkit.Must(t, err)
 		return q
 	}

@@ -74,13 +74,13 @@ func ask(t *testing.T, stage prompt.Stage, m prompt.Material) map[string]any {
 
 // procedure returns the steps of a draft as a skill shows them. Known steps of an update cite nothing.
 func procedure(draft map[string]any) string {
-	reader := skills.Reader{Cites: func(any) bool { return true }}
+	reader := skills.SourceReader{Cites: func(any) bool { return true }}
 	return skills.Steps(reader.Steps(draft["steps"], nil))
 }
 
 // parts returns the rules or the pitfalls of a draft as a skill shows them, if they cite a message.
 func parts(draft map[string]any, field string) string {
-	reader := skills.Reader{Cites: func(evidence any) bool { return len(evidence.([]any)) > 0 }}
+	reader := skills.SourceReader{Cites: func(evidence any) bool { return len(evidence.([]any)) > 0 }}
 	var out []string
 	for _, r := range reader.Rules(draft["rules"]) {
 		if field == "rules" {

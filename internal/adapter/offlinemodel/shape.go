@@ -1,11 +1,12 @@
 package offlinemodel
 
 import (
-	"cairn/internal/domain/memoryrules"
-	skills "cairn/internal/domain/skill"
 	"regexp"
 	"slices"
 	"strings"
+
+	"cairn/internal/domain/memoryrules"
+	skills "cairn/internal/domain/skill"
 )
 
 // object is a part of a reply.
@@ -63,7 +64,7 @@ func (v *view) decisions() []object {
 		}
 	}
 	for _, s := range v.learn().rules {
-		r := skills.Rule{Then: strings.TrimRight(s.Text, "。."), Source: skills.Policy}
+		r := skills.Rule{Then: strings.TrimRight(s.Text, "。."), Source: skills.SourcePolicy}
 		if m := conditional.FindStringSubmatch(r.Then); m != nil {
 			r.If, r.Then = m[1]+m[3], m[2]+m[4]
 		}
@@ -75,7 +76,7 @@ func (v *view) decisions() []object {
 	for _, c := range v.learn().work {
 		if read, name := v.readBefore(c); name != "" {
 			add(skills.Rule{If: v.say("about to", c.Tool), Then: v.say("read first", read.Tool, name),
-				Source: skills.Observed},
+				Source: skills.SourceObserved},
 				read.Index, c.Index)
 		}
 	}

@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"cairn/internal/service/learning/bank"
 	"context"
 	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"cairn/internal/service/learning/bank"
 )
 
 func (c *cli) bank() *cobra.Command {

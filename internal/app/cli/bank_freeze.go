@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"cairn/internal/service/learning/bank"
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"cairn/internal/service/learning/bank"
 )
 
 // bankFreeze is the command that stops all changes of a bank.

@@ -69,8 +69,9 @@ func (c *cli) evalMemskill() *cobra.Command {
 	f.StringVar(&o.data, "data", "", "file of the data set, or sample for built-in conversations (default for locomo "+
 		"locomo/locomo8.json in $CAIRN_DATA, else in ../shared/data)")
 	f.StringVar(&o.dataset, "dataset", evaluation.LoCoMo, "data set: "+strings.Join(evaluation.Datasets, ", "))
-	f.StringVar(&o.split, "split", evaluation.DefaultSplit, "shares of training, validation and test conversations, or "+
-		"a JSON file with their IDs")
+	f.StringVar(&o.split, "split", evaluation.DefaultSplit,
+		"shares of training, validation and test conversations, or "+
+			"a JSON file with their IDs")
 	f.StringArrayVar(&o.Rows, "row", nil, "row to measure; may be repeated: "+strings.Join(evaluation.Rows, ", ")+
 		", \"bank NAME@VERSION\" (default all but banks)")
 	f.StringVar(&o.judge, "judge", "", "model that grades the answers, or none (default the configured model; none "+
@@ -172,7 +173,7 @@ func (c *cli) runEvalMemskill(ctx context.Context, o memskillOptions) error {
 			"stop `cairn dev` of this folder and unset TEMPORAL_ADDRESS, or set CAIRN_RECORD or CAIRN_REPLAY for the "+
 				"workers")
 	}
-	o.Workspace, o.Spec.Spec, o.Revision = s.workspace.ID, app.EvolveSpec(s.Config), buildinfo.Read().String()
+	o.Workspace, o.Spec.RunSpec, o.Revision = s.workspace.ID, app.EvolveSpec(s.Config), buildinfo.Read().String()
 	switch o.judge {
 	case "":
 		o.Judge = o.Model.Name

@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"cairn/internal/service/evaluation"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"cairn/internal/service/evaluation"
 )
 
 // printEvaluation prints the table of an evaluation, its categories and its trainings.

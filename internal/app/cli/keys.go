@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cairn/internal/domain/access"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"cairn/internal/domain/access"
 )
 
 func (c *cli) keys() *cobra.Command {

@@ -185,7 +185,7 @@ func (c *cli) exportSkill(ctx context.Context, name string, number int, to, styl
 		return fault.Wrap(err, fault.InvalidArgument, "write the package to "+to,
 			"pass an existing folder, or the path of a file in one")
 	}
-	wrong, advice := skill.Check(archive)
+	wrong, advice := skill.CheckPortable(archive)
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive),
 			"sha256":   fmt.Sprintf("%x", sha256.Sum256(archive)),

@@ -101,7 +101,7 @@ func (c *cli) runTrain(ctx context.Context, r train.Request, traces, curve strin
 			return err
 		}
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
+	r.Workspace, r.WorkspaceKey, r.Spec.RunSpec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
 	made, err := s.Learning.Trainings.Accept(ctx, r)
 	if err != nil {
 		return err
@@ -269,7 +269,7 @@ func (c *cli) runEvolve(ctx context.Context, r train.EvolutionRequest) error {
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
-	r.Workspace, r.WorkspaceKey, r.EvolutionSpec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
+	r.Workspace, r.WorkspaceKey, r.EvolutionSpec.RunSpec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
 	made, err := s.Learning.Rounds.Accept(ctx, r)
 	if err != nil {
 		return err

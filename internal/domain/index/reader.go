@@ -12,7 +12,7 @@ type Reader interface {
 	// Statistics returns what is known of terms and filter keys.
 	Statistics(ctx context.Context, terms []int32) (Statistics, error)
 	// Candidates returns the best documents by words; see CandidateQuery.
-	Candidates(ctx context.Context, q CandidateQuery) ([]search.Hit, error)
+	Candidates(ctx context.Context, q CandidateQuery) ([]search.WordHit, error)
 	// Nearest returns the documents closest to a vector, closest first.
 	Nearest(ctx context.Context, q NearestQuery) ([]Neighbor, error)
 	// Documents returns active documents and the turns around those that are turns.
@@ -40,7 +40,7 @@ type Selector interface {
 	// unless it is nil.
 	Matching(ctx context.Context, in memory.Filter, docs []int64) ([]int64, error)
 	// Among returns the best of docs by words, without those that have none of the words.
-	Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]search.Hit, error)
+	Among(ctx context.Context, docs []int64, words map[int32]float32, limit int) ([]search.WordHit, error)
 }
 
 // Index searches documents.

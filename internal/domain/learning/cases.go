@@ -1,8 +1,9 @@
 package learning
 
 import (
-	"cairn/internal/domain/memoryskill/designer"
 	"time"
+
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 // Case is a question with its known answers. Failures is 0 if the question never failed.

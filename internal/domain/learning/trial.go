@@ -1,8 +1,9 @@
 package learning
 
 import (
-	"cairn/internal/domain/memoryskill/designer"
 	"fmt"
+
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 // Outcomes of a candidate.

@@ -1,9 +1,10 @@
 package outbox
 
 import (
-	"cairn/internal/domain/run"
 	"crypto/sha256"
 	"time"
+
+	"cairn/internal/domain/run"
 )
 
 // Lane is a part of the outbox with its own workers and claims.

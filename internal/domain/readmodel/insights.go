@@ -1,8 +1,9 @@
 package readmodel
 
 import (
-	"cairn/internal/domain/skill"
 	"time"
+
+	"cairn/internal/domain/skill"
 )
 
 // CuratedSkill holds the fields of a skill that the rules use. Ages are measured by the database clock.

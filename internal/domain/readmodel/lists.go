@@ -1,8 +1,9 @@
 package readmodel
 
 import (
-	"cairn/internal/domain/run"
 	"time"
+
+	"cairn/internal/domain/run"
 )
 
 // Round is a round of the designer of a bank.

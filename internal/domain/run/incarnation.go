@@ -14,19 +14,21 @@ var ErrLost = errors.New("the database has lost the run")
 
 type mark struct{}
 
-// Enter returns a context whose transactions belong to incarnation n.
-func Enter(ctx context.Context, n int) context.Context { return context.WithValue(ctx, mark{}, n) }
+// EnterIncarnation returns a context whose transactions belong to incarnation n.
+func EnterIncarnation(ctx context.Context, n int) context.Context {
+	return context.WithValue(ctx, mark{}, n)
+}
 
-// Of returns the incarnation of ctx, 0 if it has none.
-func Of(ctx context.Context) int {
+// IncarnationOf returns the incarnation of ctx, 0 if it has none.
+func IncarnationOf(ctx context.Context) int {
 	n, _ := ctx.Value(mark{}).(int)
 	return n
 }
 
 var keyInID = regexp.MustCompile(`(?:^|/)(?:i(\d+)/)?w[0-9a-f]{16}(?:/|$)`)
 
-// OfWorkflow returns the incarnation of a workflow, 0 if its ID contains no key of a workspace.
-func OfWorkflow(workflowID string) int {
+// IncarnationOfWorkflow returns the incarnation of a workflow, 0 if its ID contains no key of a workspace.
+func IncarnationOfWorkflow(workflowID string) int {
 	found := keyInID.FindStringSubmatch(workflowID)
 	switch {
 	case found == nil:
@@ -40,14 +42,14 @@ func OfWorkflow(workflowID string) int {
 
 var prefix = regexp.MustCompile(`^i\d+/`)
 
-// Base returns a workspace's key in incarnation 1, which stays the same in all of them.
-func Base(key string) string { return prefix.ReplaceAllString(key, "") }
+// IncarnationBase returns a workspace's key in incarnation 1, which stays the same in all of them.
+func IncarnationBase(key string) string { return prefix.ReplaceAllString(key, "") }
 
-// Keys returns the keys of a workspace in all incarnations up to that of key, the latest first.
-func Keys(key string) []string {
-	base := Base(key)
+// IncarnationKeys returns the keys of a workspace in all incarnations up to that of key, the latest first.
+func IncarnationKeys(key string) []string {
+	base := IncarnationBase(key)
 	var out []string
-	for n := max(1, OfWorkflow(key)); n > 1; n-- {
+	for n := max(1, IncarnationOfWorkflow(key)); n > 1; n-- {
 		out = append(out, fmt.Sprintf("i%d/%s", n, base))
 	}
 	return append(out, base)

@@ -22,17 +22,17 @@ func TestOfWorkflow(t *testing.T) {
 			contract.AdaptID(key, "bank", "k", 1), contract.ProbeID(key, "run_4"), contract.ReembedID(key, 3),
 			contract.EraseID(key, 0), contract.EraseID(key, 7),
 		} {
-			if got := run.OfWorkflow(id); got != want {
+			if got := run.IncarnationOfWorkflow(id); got != want {
 				t.Errorf("%s belongs to %d, not %d", id, got, want)
 			}
 		}
-		if got := run.Base(key); got != base {
+		if got := run.IncarnationBase(key); got != base {
 			t.Errorf("the base of %s is %s", key, got)
 		}
 	}
 	for _, id := range []string{"", contract.SweepSchedule, contract.SweepSchedule + "-workflow-2026-11-25T10:00:00Z",
 		"eval/w1", "turn/w0123456789abcdefg/1"} {
-		if got := run.OfWorkflow(id); got != 0 {
+		if got := run.IncarnationOfWorkflow(id); got != 0 {
 			t.Errorf("%q belongs to %d", id, got)
 		}
 	}
@@ -40,11 +40,11 @@ func TestOfWorkflow(t *testing.T) {
 
 func TestKeysAreThoseOfAllIncarnations(t *testing.T) {
 	t.Parallel()
-	if got := run.Keys("i3/w0123456789abcdef"); !slices.Equal(got,
+	if got := run.IncarnationKeys("i3/w0123456789abcdef"); !slices.Equal(got,
 		[]string{"i3/w0123456789abcdef", "i2/w0123456789abcdef", "w0123456789abcdef"}) {
 		t.Errorf("the keys are %v", got)
 	}
-	if got := run.Keys("w0123456789abcdef"); !slices.Equal(got, []string{"w0123456789abcdef"}) {
+	if got := run.IncarnationKeys("w0123456789abcdef"); !slices.Equal(got, []string{"w0123456789abcdef"}) {
 		t.Errorf("the keys are %v", got)
 	}
 }

@@ -19,22 +19,22 @@ type QueryWord struct {
 
 func (w QueryWord) bound() float64 { return w.IDF * w.MaxWeight }
 
-// Hit is a document with its exact score over all query words.
-type Hit struct {
+// WordHit is a document with its exact score over all query words.
+type WordHit struct {
 	Doc   int64
 	Score float64
 }
 
-// Source reads the index. A set lists positions in the words that Search was
+// WordSource reads the index. A set lists positions in the words that Search was
 // called with. Best returns the n documents with the highest scores among those
 // that contain every word of at least one set; without sets, among all documents.
 // Hits are ordered by descending score, then by ascending Doc.
-type Source interface {
-	Best(ctx context.Context, sets [][]int, n int) ([]Hit, error)
+type WordSource interface {
+	Best(ctx context.Context, sets [][]int, n int) ([]WordHit, error)
 }
 
-// Options bound the work of a search. Zero values select the defaults.
-type Options struct {
+// WordOptions bound the work of a search. Zero values select the defaults.
+type WordOptions struct {
 	Docs int // documents of the workspace
 	Kept int // documents that pass the filter, an estimate; 0 means Docs
 	K    int // wanted hits, default 100
@@ -64,15 +64,15 @@ type Round struct {
 	Left      int       // sets that the budget excluded
 }
 
-// Result holds the best documents.
-type Result struct {
-	Hits   []Hit
+// WordResult holds the best documents.
+type WordResult struct {
+	Hits   []WordHit
 	Exact  bool // no other document has a higher score than the last hit
 	Rounds []Round
 }
 
 // Rows is the number of documents that all rounds were expected to match.
-func (r Result) Rows() int {
+func (r WordResult) Rows() int {
 	n := 0
 	for _, round := range r.Rounds {
 		n += round.Rows
@@ -80,7 +80,7 @@ func (r Result) Rows() int {
 	return n
 }
 
-// Search finds the documents with the highest word scores without
+// SearchWords finds the documents with the highest word scores without
 // reading every document that contains a query word.
 //
 // The score of a document is the sum of idf·weight over the query words that it
@@ -91,21 +91,21 @@ func (r Result) Rows() int {
 // exact unless a budget was exhausted.
 //
 //	result, err := search.Search(ctx, words, source, search.Options{Docs: 1_000_000, K: 100})
-func Search(ctx context.Context, words []QueryWord, source Source, o Options) (Result, error) {
+func SearchWords(ctx context.Context, words []QueryWord, source WordSource, o WordOptions) (WordResult, error) {
 	o.K, o.Work = cmp.Or(o.K, defaultK), cmp.Or(o.Work, defaultWork)
 	o.Kept = min(cmp.Or(o.Kept, o.Docs), o.Docs)
 	p := newPlan(words, o)
 	if len(p.order) == 0 {
-		return Result{Exact: true}, nil
+		return WordResult{Exact: true}, nil
 	}
 	if o.Kept <= scoreAll {
 		hits, err := source.Best(ctx, nil, o.K)
 		if err != nil {
-			return Result{}, fmt.Errorf("score all documents: %w", err)
+			return WordResult{}, fmt.Errorf("score all documents: %w", err)
 		}
-		return Result{Hits: hits, Exact: true, Rounds: []Round{{Rows: o.Kept}}}, nil
+		return WordResult{Hits: hits, Exact: true, Rounds: []Round{{Rows: o.Kept}}}, nil
 	}
-	result := Result{}
+	result := WordResult{}
 	threshold, found := p.firstThreshold(), false
 	for n := range rounds {
 		if n > 0 {
@@ -124,7 +124,7 @@ func Search(ctx context.Context, words []QueryWord, source Source, o Options) (R
 		}
 		hits, err := source.Best(ctx, round.Sets, o.K)
 		if err != nil {
-			return Result{}, fmt.Errorf("round %d: %w", n+1, err)
+			return WordResult{}, fmt.Errorf("round %d: %w", n+1, err)
 		}
 		result.Hits = merge(result.Hits, hits, o.K)
 		result.Rounds = append(result.Rounds, round)
@@ -137,7 +137,7 @@ func Search(ctx context.Context, words []QueryWord, source Source, o Options) (R
 // plan is the state of one search. A mask is a set of the most frequent words.
 type plan struct {
 	words []QueryWord
-	o     Options
+	o     WordOptions
 	order []int // positions of words with documents, by descending frequency
 	freq  []int // the first of order, one for each bit of a mask
 	rare  []int // the others, rarest last
@@ -148,7 +148,7 @@ type plan struct {
 	spent float64
 }
 
-func newPlan(words []QueryWord, o Options) *plan {
+func newPlan(words []QueryWord, o WordOptions) *plan {
 	p := &plan{words: words, o: o}
 	for i, w := range words {
 		if w.DF > 0 {
@@ -274,7 +274,7 @@ func (p *plan) afford(round *Round, rows float64, set []int, bound float64) bool
 }
 
 // theta is the score that a document must exceed to be among the best K.
-func (p *plan) theta(hits []Hit) float64 {
+func (p *plan) theta(hits []WordHit) float64 {
 	if len(hits) < p.o.K {
 		return -1
 	}
@@ -288,11 +288,11 @@ func (p *plan) complete(threshold float64) bool {
 }
 
 // merge joins two ordered lists of hits and keeps the best n.
-func merge(a, b []Hit, n int) []Hit {
+func merge(a, b []WordHit, n int) []WordHit {
 	all := slices.Concat(a, b)
-	slices.SortFunc(all, func(x, y Hit) int {
+	slices.SortFunc(all, func(x, y WordHit) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Doc, y.Doc))
 	})
-	all = slices.CompactFunc(all, func(x, y Hit) bool { return x.Doc == y.Doc })
+	all = slices.CompactFunc(all, func(x, y WordHit) bool { return x.Doc == y.Doc })
 	return all[:min(n, len(all))]
 }

@@ -1,13 +1,14 @@
 package search_test
 
 import (
-	"cairn/internal/domain/search"
 	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cairn/internal/domain/search"
 )
 
 // exhaustive is a source that scores every document.
@@ -17,8 +18,8 @@ type exhaustive struct {
 	asked int               // documents that sets matched
 }
 
-func (e *exhaustive) Best(_ context.Context, sets [][]int, n int) ([]search.Hit, error) {
-	var hits []search.Hit
+func (e *exhaustive) Best(_ context.Context, sets [][]int, n int) ([]search.WordHit, error) {
+	var hits []search.WordHit
 	for id, doc := range e.docs {
 		matches := sets == nil || slices.ContainsFunc(sets, func(set []int) bool {
 			return !slices.ContainsFunc(set, func(word int) bool { _, held := doc[word]; return !held })
@@ -29,10 +30,10 @@ func (e *exhaustive) Best(_ context.Context, sets [][]int, n int) ([]search.Hit,
 		}
 		if matches && score > 0 {
 			e.asked++
-			hits = append(hits, search.Hit{Doc: int64(id), Score: score})
+			hits = append(hits, search.WordHit{Doc: int64(id), Score: score})
 		}
 	}
-	slices.SortFunc(hits, func(a, b search.Hit) int {
+	slices.SortFunc(hits, func(a, b search.WordHit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
 	})
 	return hits[:min(n, len(hits))], nil
@@ -74,7 +75,7 @@ func TestAnExactResultHasTheScoresOfAnExhaustiveSearch(t *testing.T) {
 		for i := range words {
 			words[i].DF *= 100
 		}
-		got, err := search.Search(t.Context(), words, e, search.Options{Docs: len(e.docs) * 100, K: 10,
+		got, err := search.SearchWords(t.Context(), words, e, search.WordOptions{Docs: len(e.docs) * 100, K: 10,
 			Work: 1 + r.IntN(400_000)})
 		if err != nil {
 			t.Fatal(err)

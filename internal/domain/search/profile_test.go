@@ -1,12 +1,13 @@
 package search_test
 
 import (
-	"cairn/internal/domain/search"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/search"
 )
 
 func profile(t *testing.T, text string) search.Profile {
@@ -24,13 +25,13 @@ func TestAProfileChangesOnlyWhatItNames(t *testing.T) {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	want := search.Defaults()
+	want := search.DefaultWeights()
 	want.RRF, want.Work, want.Types["note"] = 60, 5000, 0.5
 	want.Next, want.Previous, want.SecondNext, want.SecondPrevious = 0.1, 0.2, 0.3, 0.4
-	if got := p.Apply(search.Defaults()); !reflect.DeepEqual(got, want) {
+	if got := p.Apply(search.DefaultWeights()); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if _, changed := search.Defaults().Types["note"]; changed {
+	if _, changed := search.DefaultWeights().Types["note"]; changed {
 		t.Error("the profile changed the defaults")
 	}
 	if got := search.ProfileOf(want).Apply(search.Weights{Types: map[string]float64{}, Discussed: want.Discussed,
@@ -67,7 +68,7 @@ func TestWeightedFusionUsesScores(t *testing.T) {
 		document(2, "personal", "Ben rows a red kayak on the lake of the north")}
 	documents[1].VectorRank, documents[1].Cosine = 1, 0.9
 	documents[0].VectorRank, documents[0].Cosine = 2, 0.1
-	w := profile(t, `{"fusion": "weighted", "w_vector": 5}`).Apply(search.Defaults())
+	w := profile(t, `{"fusion": "weighted", "w_vector": 5}`).Apply(search.DefaultWeights())
 	got := search.Rank(documents, query("red kayak"), w)
 	if !slices.Equal(ids(got), []int64{2, 1}) || got[0].Parts.Vector != 5 {
 		t.Errorf("ranked %+v", got)
@@ -79,10 +80,11 @@ func TestDiversityMovesNearlyEqualResultsDown(t *testing.T) {
 	documents := []search.Document{document(1, "personal", "red kayak on the lake at noon"),
 		document(2, "personal", "red kayak on the lake at night"),
 		document(3, "personal", "kayak club pays for repairs")}
-	if got := ids(search.Rank(documents, query("red kayak"), search.Defaults())); !slices.Equal(got, []int64{1, 2, 3}) {
+	if got := ids(search.Rank(documents, query("red kayak"), search.DefaultWeights())); !slices.Equal(got,
+		[]int64{1, 2, 3}) {
 		t.Fatalf("without: %v", got)
 	}
-	w := profile(t, `{"mmr_lambda": 0.3}`).Apply(search.Defaults())
+	w := profile(t, `{"mmr_lambda": 0.3}`).Apply(search.DefaultWeights())
 	if got := ids(search.Rank(documents, query("red kayak"), w)); !slices.Equal(got, []int64{1, 3, 2}) {
 		t.Errorf("with: %v", got)
 	}
@@ -92,7 +94,7 @@ func TestOfEqualScoresTheNewerComesFirst(t *testing.T) {
 	t.Parallel()
 	old, recent := document(1, "personal", "the kayak is red"), document(2, "tool", "Eve lent her kayak")
 	old.EventTime, recent.EventTime = spring.AddDate(0, -1, 0), spring
-	w := profile(t, `{"w_recent": 0, "w_type": {"tool": 1}, "w_lexical": 0, "w_session": 0}`).Apply(search.Defaults())
+	w := profile(t, `{"w_recent": 0, "w_type": {"tool": 1}, "w_lexical": 0, "w_session": 0}`).Apply(search.DefaultWeights())
 	if got := ids(search.Rank([]search.Document{old, recent}, query("kayak"), w)); !slices.Equal(got, []int64{2, 1}) {
 		t.Errorf("ranked %v", got)
 	}

@@ -13,7 +13,8 @@ var spring = time.Date(2026, 3, 20, 9, 0, 0, 0, time.UTC)
 
 // document is a memory with the words of text.
 func document(id int64, kind, text string) search.Document {
-	d := search.Document{ID: id, Kind: "memory", Type: kind, Utility: 0.5, Terms: map[int32]float32{}, EventTime: spring}
+	d := search.Document{ID: id, Kind: "memory", Type: kind, Utility: 0.5, Terms: map[int32]float32{},
+		EventTime: spring}
 	terms := lexical.Terms(text)
 	for _, t := range terms {
 		d.Terms[t.Hash] = lexical.Weight(t.TF, lexical.Length(terms))
@@ -46,7 +47,7 @@ func TestAPersonalMemoryComesBeforeASummary(t *testing.T) {
 	t.Parallel()
 	documents := []search.Document{document(1, "summary", "Ben likes green tea and trains"),
 		document(2, "personal", "Ben likes green tea in trains of the north")}
-	got := ids(search.Rank(documents, query("What does Ben like?"), search.Defaults()))
+	got := ids(search.Rank(documents, query("What does Ben like?"), search.DefaultWeights()))
 	if !slices.Equal(got, []int64{2, 1}) {
 		t.Errorf("ranked %v", got)
 	}
@@ -56,16 +57,17 @@ func TestAnUnrelatedQuestionFindsNothing(t *testing.T) {
 	t.Parallel()
 	documents := []search.Document{document(1, "personal", "Ben likes green tea"),
 		document(2, "personal", "The boathouse opens at eight in the harbor")}
-	if got := search.Rank(documents, query("quarterly tax return"), search.Defaults()); len(got) != 0 {
+	if got := search.Rank(documents, query("quarterly tax return"), search.DefaultWeights()); len(got) != 0 {
 		t.Errorf("found %+v", got)
 	}
 }
 
 func TestTheAnswerAfterAQuestionIsFound(t *testing.T) {
 	t.Parallel()
-	documents := []search.Document{turn(1, 4, "Where did you buy the kayak?"), turn(2, 5, "At a garage sale, last week."),
+	documents := []search.Document{turn(1, 4, "Where did you buy the kayak?"),
+		turn(2, 5, "At a garage sale, last week."),
 		turn(3, 9, "My kayak leaks.")}
-	got := ids(search.Rank(documents, query("where was the kayak bought"), search.Defaults()))
+	got := ids(search.Rank(documents, query("where was the kayak bought"), search.DefaultWeights()))
 	if !slices.Contains(got, 2) {
 		t.Errorf("ranked %v", got)
 	}
@@ -79,7 +81,8 @@ func TestNearDuplicatesAreOneResult(t *testing.T) {
 	newer.EventTime = spring.Add(time.Hour)
 	elsewhere := older
 	elsewhere.ID, elsewhere.Target = 4, "Bob"
-	ranked := search.Rank([]search.Document{older, newer, other, elsewhere}, query("What does Ada keep?"), search.Defaults())
+	ranked := search.Rank([]search.Document{older, newer, other, elsewhere}, query("What does Ada keep?"),
+		search.DefaultWeights())
 	if got := ids(ranked); len(got) != 3 || !slices.Contains(got, 2) || slices.Contains(got, 1) {
 		t.Fatalf("ranked %v", got)
 	}
@@ -93,7 +96,7 @@ func TestRejectedDocumentsSupportOthersAndAreNoResults(t *testing.T) {
 	t.Parallel()
 	documents := []search.Document{turn(1, 4, "Where did you buy the kayak?"), turn(2, 5, "At a garage sale.")}
 	documents[0].Rejected = true
-	if got := ids(search.Rank(documents, query("kayak"), search.Defaults())); !slices.Equal(got, []int64{2}) {
+	if got := ids(search.Rank(documents, query("kayak"), search.DefaultWeights())); !slices.Equal(got, []int64{2}) {
 		t.Errorf("ranked %v", got)
 	}
 }
@@ -104,7 +107,7 @@ func TestAScoreIsTheSumOfItsParts(t *testing.T) {
 	q.Date, _ = lexical.DateIn("20 March 2026")
 	d := document(1, "personal", "Ada keeps bees")
 	d.VectorRank, d.Cosine, d.Target, d.TargetTerms = 1, 0.9, "Ada", []int32{lexical.Terms("Ada")[0].Hash}
-	got := search.Rank([]search.Document{d}, q, search.Defaults())
+	got := search.Rank([]search.Document{d}, q, search.DefaultWeights())
 	if len(got) != 1 {
 		t.Fatalf("ranked %v", got)
 	}
@@ -124,7 +127,7 @@ func TestAConversationOfTheNamedPersonComesFirst(t *testing.T) {
 	reply.Owner, ada.Owner = 2, 2
 	ada.TargetTerms = []int32{lexical.Terms("Ada")[0].Hash}
 	got := ids(search.Rank([]search.Document{others, reply, ada}, query("When was Ada at the kite festival?"),
-		search.Defaults()))
+		search.DefaultWeights()))
 	if len(got) < 2 || got[0] != 2 {
 		t.Errorf("ranked %v", got)
 	}

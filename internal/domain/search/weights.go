@@ -33,8 +33,8 @@ type Weights struct {
 	Diversity float64 // lambda of maximal marginal relevance; 1 is off
 }
 
-// Defaults returns the weights that were chosen on LoCoMo (docs/reference/benchmarks-retrieval.md).
-func Defaults() Weights {
+// DefaultWeights returns the weights that were chosen on LoCoMo (docs/reference/benchmarks-retrieval.md).
+func DefaultWeights() Weights {
 	return Weights{
 		TimeoutMS:  2000,
 		RRF:        30,

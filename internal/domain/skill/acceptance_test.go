@@ -3,7 +3,6 @@ package skill_test
 import (
 	"archive/zip"
 	"bytes"
-	"cairn/internal/domain/skill"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/skill"
 )
 
 var (

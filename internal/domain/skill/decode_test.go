@@ -1,12 +1,13 @@
 package skill_test
 
 import (
-	"cairn/internal/domain/skill"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/skill"
 )
 
 func ExampleDecodeDraft() {

@@ -69,7 +69,7 @@ func (f *fields) evidence(d *Draft, seqs []int) {
 // parts reads inputs, rules, steps, pitfalls and checks. Steps in the field procedure are those of other
 // formats, which cite nothing.
 func (f *fields) parts(d *Draft, seqs []int, known []string) {
-	r := Reader{Cites: func(value any) bool { return cites(value, seqs) }}
+	r := SourceReader{Cites: func(value any) bool { return cites(value, seqs) }}
 	d.NotFor = f.list("not_for", MaxItems, MaxDescription, "not_for")
 	d.Inputs = r.Inputs(f.take("inputs"))
 	d.Rules = r.Rules(f.take("rules", "decision_rules"))

@@ -67,7 +67,7 @@ func (l layout) pass(text string) string {
 		if prose == nil {
 			return
 		}
-		for line := range strings.SplitSeq(Remove(strings.Join(prose, "\n")), "\n") {
+		for line := range strings.SplitSeq(RemoveHTML(strings.Join(prose, "\n")), "\n") {
 			out = append(out, l.headings.ReplaceAllString(line, demoted))
 		}
 		prose = nil
@@ -109,7 +109,7 @@ func heading(line string) (level int, text string) {
 // headingText returns a text in the form that heading returns: one line without trailing #.
 func headingText(text string) string {
 	for {
-		_, next := heading("# " + withoutClosing(collapse(Remove(clean(text)))))
+		_, next := heading("# " + withoutClosing(collapse(RemoveHTML(clean(text)))))
 		if next == text {
 			return text
 		}

@@ -1,11 +1,12 @@
 package skill_test
 
 import (
-	"cairn/internal/domain/skill"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/skill"
 )
 
 func ExampleMerge() {

@@ -7,9 +7,9 @@ import (
 
 // Sources of a rule.
 const (
-	Policy   = "policy"   // a system prompt or the documentation of a tool
-	User     = "user"     // a user's lasting rule
-	Observed = "observed" // what happened
+	SourcePolicy   = "policy"   // a system prompt or the documentation of a tool
+	SourceUser     = "user"     // a user's lasting rule
+	SourceObserved = "observed" // what happened
 )
 
 // When is the text of the section When to Use.

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Reader reads parts from decoded JSON, as models write them. It drops parts that cite no message and counts
+// SourceReader reads parts from decoded JSON, as models write them. It drops parts that cite no message and counts
 // them.
-type Reader struct {
+type SourceReader struct {
 	Cites   func(evidence any) bool // whether a value cites a message of the task
 	Dropped int
 }
 
-// Inputs reads inputs. A string is the name of a required input.
-func (r *Reader) Inputs(value any) (out []Input) {
+// CriterionInputs reads inputs. A string is the name of a required input.
+func (r *SourceReader) Inputs(value any) (out []Input) {
 	for _, one := range partList(value) {
 		in := Input{Name: text(one), Required: true}
 		if object, ok := one.(map[string]any); ok {
@@ -28,13 +28,13 @@ func (r *Reader) Inputs(value any) (out []Input) {
 	return out
 }
 
-// Rules reads rules. The source of a rule is Observed by default.
-func (r *Reader) Rules(value any) (out []Rule) {
+// CriterionRules reads rules. The source of a rule is Observed by default.
+func (r *SourceReader) Rules(value any) (out []Rule) {
 	for _, object := range r.cited(value) {
 		rule := Rule{If: field(object, "if"), Then: field(object, "then"), Value: field(object, "value"),
 			Unit: field(object, "unit"), Source: strings.ToLower(field(object, "source"))}
-		if rule.Source != Policy && rule.Source != User {
-			rule.Source = Observed
+		if rule.Source != SourcePolicy && rule.Source != SourceUser {
+			rule.Source = SourceObserved
 		}
 		if rule.Then != "" {
 			out = append(out, ParseRule(rule.String()))
@@ -44,7 +44,7 @@ func (r *Reader) Rules(value any) (out []Rule) {
 }
 
 // Pitfalls reads pitfalls. One without an error or a fix is dropped, because nothing was seen to work.
-func (r *Reader) Pitfalls(value any) (out []Pitfall) {
+func (r *SourceReader) Pitfalls(value any) (out []Pitfall) {
 	for _, object := range r.cited(value) {
 		p := Pitfall{Error: field(object, "error"), Cause: field(object, "cause"), Fix: field(object, "fix")}
 		if parsed, ok := ParsePitfall(p.String()); ok && p.Fix != "" {
@@ -57,7 +57,7 @@ func (r *Reader) Pitfalls(value any) (out []Pitfall) {
 }
 
 // Steps reads steps. A step that the skill has already, according to known, needs no citation.
-func (r *Reader) Steps(value any, known func(text string) bool) (out []Step) {
+func (r *SourceReader) Steps(value any, known func(text string) bool) (out []Step) {
 	for _, one := range partList(value) {
 		object, ok := one.(map[string]any)
 		if !ok {
@@ -83,7 +83,7 @@ func (r *Reader) Steps(value any, known func(text string) bool) (out []Step) {
 var stepNumber = regexp.MustCompile(`^(?:[0-9]{1,3}[.)、]|[-*+])\s+`)
 
 // cited returns the objects of a list that cite a message.
-func (r *Reader) cited(value any) (out []map[string]any) {
+func (r *SourceReader) cited(value any) (out []map[string]any) {
 	for _, one := range partList(value) {
 		object, ok := one.(map[string]any)
 		if !ok || !r.Cites(object["evidence"]) {

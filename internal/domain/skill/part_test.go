@@ -1,23 +1,24 @@
 package skill_test
 
 import (
-	"cairn/internal/domain/skill"
 	"reflect"
 	"testing"
+
+	"cairn/internal/domain/skill"
 )
 
 func TestLinesAreParsedAsTheyAreRendered(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]skill.Rule{
 		"If the order is old → refuse the change [30 days; policy]": {If: "the order is old", Then: "refuse the change",
-			Value: "30", Unit: "days", Source: skill.Policy},
-		"If it fails → ask [user]":  {If: "If it fails", Then: "ask", Source: skill.User},
+			Value: "30", Unit: "days", Source: skill.SourcePolicy},
+		"If it fails → ask [user]":  {If: "If it fails", Then: "ask", Source: skill.SourceUser},
 		"Read before you write":     {Then: "Read before you write"},
-		"If a -> b → c [observed]":  {If: "a → b", Then: "c", Source: skill.Observed},
-		"Wait [2 x; observed]":      {Then: "Wait", Value: "[2]", Unit: "x;", Source: skill.Observed},
-		"Ask [y/n] → go [policy]":   {Then: "Ask [y/n] → go", Source: skill.Policy},
+		"If a -> b → c [observed]":  {If: "a → b", Then: "c", Source: skill.SourceObserved},
+		"Wait [2 x; observed]":      {Then: "Wait", Value: "[2]", Unit: "x;", Source: skill.SourceObserved},
+		"Ask [y/n] → go [policy]":   {Then: "Ask [y/n] → go", Source: skill.SourcePolicy},
 		"If a → b [50 % of it]":     {If: "a", Then: "b [50 % of it]"},
-		"If a → b [high; observed]": {If: "a", Then: "b", Value: "high", Source: skill.Observed},
+		"If a → b [high; observed]": {If: "a", Then: "b", Value: "high", Source: skill.SourceObserved},
 	} {
 		got := r.String()
 		if again := skill.ParseRule(got); got != want || again.String() != want || again.Source != r.Source {
@@ -45,7 +46,8 @@ func TestLinesAreParsedAsTheyAreRendered(t *testing.T) {
 	}
 	w := skill.When{Text: "Before a release.", Use: []string{"deploy it", "ship, now"}, Not: []string{"rollback; undo"}}
 	want := "Before a release.\n\nUse when: deploy it, ship now\nNot for: rollback undo"
-	if again := skill.ParseWhen(w.String()); w.String() != want || again.String() != want || again.Use[1] != "ship now" {
+	if again := skill.ParseWhen(w.String()); w.String() != want || again.String() != want ||
+		again.Use[1] != "ship now" {
 		t.Errorf("%q, want %q, parsed %+v", w.String(), want, again)
 	}
 }

@@ -28,9 +28,9 @@ const (
 // portableFields are the only fields that the frontmatter may have.
 var portableFields = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 
-// Check checks a package against the Agent Skills specification. wrong lists violations, for
+// CheckPortable checks a package against the Agent Skills specification. wrong lists violations, for
 // which another agent may reject it. advice lists recommendations that the package does not follow.
-func Check(archive []byte) (wrong, advice []string) {
+func CheckPortable(archive []byte) (wrong, advice []string) {
 	files, err := unzipped(archive)
 	if err != nil {
 		return []string{"not a zip archive: " + err.Error()}, nil

@@ -3,10 +3,11 @@ package skill_test
 import (
 	"archive/zip"
 	"bytes"
-	"cairn/internal/domain/skill"
 	"fmt"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/skill"
 )
 
 // exportedAs returns a document as it is exported.
@@ -30,20 +31,21 @@ func TestEveryExportSatisfiesTheAgentSkillsSpecification(t *testing.T) {
 				Scripts: []string{"run.py"}, References: []string{"notes.md"}}
 			o := skill.RenderOptions{Meta: map[string]string{"cairn.version": "3", "cairn.created": "2026-01-02",
 				"on": "yes"}}
-			wrong, advice := skill.Check(exportedAs(t, d, o, skill.File{Path: "scripts/run.py", Content: "x"},
+			wrong, advice := skill.CheckPortable(exportedAs(t, d, o, skill.File{Path: "scripts/run.py", Content: "x"},
 				skill.File{Path: "reference/notes.md", Content: "y"}))
 			if len(wrong)+len(advice) > 0 {
 				t.Errorf("%.30q, %.30q: %q, %q", name, description, wrong, advice)
 			}
 		}
 	}
-	wrong, _ := skill.Check(exportedAs(t, skill.Document{Name: "travel planning", Description: "x"},
+	wrong, _ := skill.CheckPortable(exportedAs(t, skill.Document{Name: "travel planning", Description: "x"},
 		skill.RenderOptions{NameStyle: skill.Underscore}))
 	if len(wrong) != 1 || !strings.Contains(wrong[0], `"travel_planning" is not lower-case letters`) {
 		t.Errorf("the other style: %q", wrong)
 	}
 	d := skill.Document{Name: "long", Description: "x", Procedure: strings.Repeat("Do something again.\n", 1200)}
-	if wrong, advice := skill.Check(exportedAs(t, d, skill.RenderOptions{})); len(wrong) != 0 || len(advice) != 2 {
+	if wrong, advice := skill.CheckPortable(exportedAs(t, d, skill.RenderOptions{})); len(wrong) != 0 ||
+		len(advice) != 2 {
 		t.Errorf("a long body: %q, %q", wrong, advice)
 	}
 }
@@ -71,7 +73,7 @@ func TestWhatBreaksTheAgentSkillsSpecificationIsNamed(t *testing.T) {
 		"metadata.a is not text":  head(good + "\nmetadata: {a: 3}"),
 		"outside of the folder":   {"ok/SKILL.md": head(good)["ok/SKILL.md"], "other/x": "y"},
 	} {
-		if wrong, _ := skill.Check(zipped(t, files)); len(wrong) == 0 ||
+		if wrong, _ := skill.CheckPortable(zipped(t, files)); len(wrong) == 0 ||
 			!strings.Contains(strings.Join(wrong, "; "), want) {
 			t.Errorf("%s: %q", want, wrong)
 		}
@@ -79,12 +81,12 @@ func TestWhatBreaksTheAgentSkillsSpecificationIsNamed(t *testing.T) {
 	deep := head(good)
 	deep["ok/references/a/b.md"] = "x"
 	deep["ok/SKILL.md"] += "See [it](references/gone.md) and [that](https://example.com/x.md).\n"
-	if wrong, advice := skill.Check(zipped(t, deep)); len(wrong) != 0 ||
+	if wrong, advice := skill.CheckPortable(zipped(t, deep)); len(wrong) != 0 ||
 		fmt.Sprint(advice) != "[SKILL.md refers to references/gone.md, which is not in the package "+
 			"references/a/b.md is more than one level deep]" {
 		t.Errorf("%q, %q", wrong, advice)
 	}
-	if wrong, _ := skill.Check([]byte("no zip")); len(wrong) != 1 {
+	if wrong, _ := skill.CheckPortable([]byte("no zip")); len(wrong) != 1 {
 		t.Errorf("%q", wrong)
 	}
 }

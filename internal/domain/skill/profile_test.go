@@ -140,7 +140,8 @@ func TestPartsWithoutACitationAreDropped(t *testing.T) {
 			t.Errorf("the skill has %q", text)
 		}
 	}
-	if len(d.Rules) != 2 || len(d.Pitfalls) != 1 || d.Rules[0].Value != "30" || d.Rules[0].Source != skill.Policy {
+	if len(d.Rules) != 2 || len(d.Pitfalls) != 1 || d.Rules[0].Value != "30" ||
+		d.Rules[0].Source != skill.SourcePolicy {
 		t.Errorf("%+v", d)
 	}
 	_, _, err := skill.DecodeDraft(json.RawMessage(orderDraft), skill.Full, []int{99})
@@ -169,7 +170,7 @@ func TestAnUpdateKeepsRulesErrorsAndChecks(t *testing.T) {
 			t.Errorf("%s: the profile changed:\n%s", what, skill.RenderBody(got))
 		}
 		if got = got.Agent(); got.Procedure != want || len(got.Rules) != 2 || got.Rules[0].Value != "30" ||
-			got.Rules[1].Source != skill.User || strings.Count(got.Pitfalls, "\n- ") != 1 ||
+			got.Rules[1].Source != skill.SourceUser || strings.Count(got.Pitfalls, "\n- ") != 1 ||
 			strings.Count(got.Verification, "- ") != 2 || len(got.Inputs) != 2 ||
 			got.WhenToUse != "Use when: change my order, swap an item, edit an order\nNot for: a delivered order; a "+
 				"refund" {

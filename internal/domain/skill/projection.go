@@ -79,8 +79,8 @@ type SkillMetadata struct {
 	UpdatedAt     time.Time
 }
 
-// Project converts a skill to MemOS' format.
-func Project(d Document, files []File, p SkillMetadata) MemoryItem {
+// ProjectMemOS converts a skill to MemOS' format.
+func ProjectMemOS(d Document, files []File, p SkillMetadata) MemoryItem {
 	d = d.Seed()
 	m := MemoryMetadata{
 		MemoryType: MemoryType, Type: "skills", Status: "activated", Confidence: defaultConfidence,

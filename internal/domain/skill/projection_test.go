@@ -23,7 +23,7 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 	t.Parallel()
 	sources := make([]transcript.Message, 14)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	item := skill.Project(memosRollback, files,
+	item := skill.ProjectMemOS(memosRollback, files,
 		skill.SkillMetadata{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
 			UpdatedAt: at})
 	raw, err := json.Marshal(item)
@@ -63,7 +63,7 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 func TestProjectionTellsWhereASkillComesFrom(t *testing.T) {
 	t.Parallel()
 	sure := 0.5
-	m := skill.Project(memosRollback, nil, skill.SkillMetadata{Archived: true, Uploaded: true, Confidence: &sure,
+	m := skill.ProjectMemOS(memosRollback, nil, skill.SkillMetadata{Archived: true, Uploaded: true, Confidence: &sure,
 		Sources: []transcript.Message{{Role: transcript.User, Content: "Roll it back."}}}).Metadata
 	if m.Status != "archived" || m.SkillSource != "user_upload" || m.Confidence != 0.5 ||
 		m.Others["owner"] != "the platform team" || m.Scripts != nil ||

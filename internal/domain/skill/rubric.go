@@ -15,19 +15,20 @@ import (
 
 // Criteria in the order in which they are shown.
 const (
-	Trigger      = "trigger"      // when to use the skill, and when not
-	Inputs       = "inputs"       // what the work needs, and where it comes from
-	Rules        = "rules"        // decisions with their conditions
-	RubricSteps  = "steps"        // actions in order
-	Verification = "verification" // a check that shows the success
-	Errors       = "errors"       // failures and what to do about them
-	Grounded     = "grounded"     // the conversation supports what the skill says
-	Reusable     = "reusable"     // the skill serves the next case
+	CriterionTrigger      = "trigger"      // when to use the skill, and when not
+	CriterionInputs       = "inputs"       // what the work needs, and where it comes from
+	CriterionRules        = "rules"        // decisions with their conditions
+	CriterionSteps        = "steps"        // actions in order
+	CriterionVerification = "verification" // a check that shows the success
+	CriterionErrors       = "errors"       // failures and what to do about them
+	CriterionGrounded     = "grounded"     // the conversation supports what the skill says
+	CriterionReusable     = "reusable"     // the skill serves the next case
 )
 
-// Names returns the names of all criteria.
-func Names() []string {
-	return []string{Trigger, Inputs, Rules, RubricSteps, Verification, Errors, Grounded, Reusable}
+// CriterionNames returns the names of all criteria.
+func CriterionNames() []string {
+	return []string{CriterionTrigger, CriterionInputs, CriterionRules, CriterionSteps, CriterionVerification,
+		CriterionErrors, CriterionGrounded, CriterionReusable}
 }
 
 // caps limit the score of a skill that has no points for a criterion.
@@ -36,15 +37,15 @@ var caps = []struct {
 	most float64
 	text string
 }{
-	{RubricSteps, 3, "it has no steps to follow"},
-	{Grounded, 3, "the conversation does not support it"},
-	{Reusable, 3, "it serves one case"},
-	{Verification, 6, "it has no verification"},
+	{CriterionSteps, 3, "it has no steps to follow"},
+	{CriterionGrounded, 3, "the conversation does not support it"},
+	{CriterionReusable, 3, "it serves one case"},
+	{CriterionVerification, 6, "it has no verification"},
 }
 
-// Texts are the texts in which the judge's quotes must be found. A quote about Grounded must be in the
+// RubricTexts are the texts in which the judge's quotes must be found. A quote about Grounded must be in the
 // conversation, any other in the skill.
-type Texts struct {
+type RubricTexts struct {
 	Skill        []string
 	Conversation []string
 }
@@ -66,8 +67,8 @@ type criterion struct {
 	Missing string          `json:"missing"`
 }
 
-// Read decodes a judge's reply and computes the score. Its errors are written for the model.
-func Read(raw json.RawMessage, t Texts) (Quality, error) {
+// ReadRubric decodes a judge's reply and computes the score. Its errors are written for the model.
+func ReadRubric(raw json.RawMessage, t RubricTexts) (Quality, error) {
 	var in struct {
 		Criteria []criterion `json:"criteria"`
 		Reason   string      `json:"reason"`
@@ -77,13 +78,13 @@ func Read(raw json.RawMessage, t Texts) (Quality, error) {
 	}
 	q := Quality{Reason: rubricLine(in.Reason, maxReason)}
 	skillText, said := words(t.Skill...), words(t.Conversation...)
-	for _, name := range Names() {
+	for _, name := range CriterionNames() {
 		at := slices.IndexFunc(in.Criteria, func(c criterion) bool {
 			return strings.EqualFold(strings.TrimSpace(c.Name), name)
 		})
 		if at < 0 {
 			return Quality{}, fault.Newf(fault.ModelInvalid, "criteria must contain each of %s; %s is missing",
-				strings.Join(Names(), ", "), name)
+				strings.Join(CriterionNames(), ", "), name)
 		}
 		points, err := readPoints(in.Criteria[at].Points)
 		if err != nil {
@@ -92,7 +93,7 @@ func Read(raw json.RawMessage, t Texts) (Quality, error) {
 		c := Criterion{Name: name, Points: points, Quote: rubricLine(in.Criteria[at].Quote, maxQuote),
 			Missing: rubricLine(in.Criteria[at].Missing, maxReason)}
 		where := skillText
-		if name == Grounded {
+		if name == CriterionGrounded {
 			where = said
 		}
 		if !found(in.Criteria[at].Quote, where) {

@@ -31,10 +31,11 @@ const document = `Use when a customer asks to change an order.
 const said = "user: Change order 7, please. tool: {\"status\": \"delivered\"}"
 
 var quotes = map[string]string{
-	skill.Trigger: "a customer asks to change an order", skill.Inputs: "order number: from the customer",
-	skill.Rules: "If the order is delivered", skill.RubricSteps: "Read the order with `get_order`",
-	skill.Verification: "Read the order back … the new items", skill.Errors: "price has changed",
-	skill.Grounded: `"status":"delivered"`, skill.Reusable: "CHANGE  AN ORDER",
+	skill.CriterionTrigger: "a customer asks to change an order",
+	skill.CriterionInputs:  "order number: from the customer",
+	skill.CriterionRules:   "If the order is delivered", skill.CriterionSteps: "Read the order with `get_order`",
+	skill.CriterionVerification: "Read the order back … the new items", skill.CriterionErrors: "price has changed",
+	skill.CriterionGrounded: `"status":"delivered"`, skill.CriterionReusable: "CHANGE  AN ORDER",
 }
 
 // judge returns the judgment of a text with full points for each quoted criterion.
@@ -53,7 +54,7 @@ func judge(t *testing.T, text string, change ...func(map[string]string)) skill.Q
 	}
 	reply, err := json.Marshal(map[string]any{"criteria": list, "reason": "Sound.\nReally."})
 	testkit.Must(t, err)
-	q, err := skill.Read(reply, skill.Texts{Skill: []string{text}, Conversation: []string{said}})
+	q, err := skill.ReadRubric(reply, skill.RubricTexts{Skill: []string{text}, Conversation: []string{said}})
 	testkit.Must(t, err)
 	return q
 }
@@ -65,10 +66,10 @@ func with(name, quote string) func(map[string]string) {
 func TestAllPointsAreAFullScore(t *testing.T) {
 	t.Parallel()
 	q := judge(t, document)
-	if q.Score != 10 || q.Cap != "" || q.Reason != "Sound. Really." || len(q.Criteria) != len(skill.Names()) {
+	if q.Score != 10 || q.Cap != "" || q.Reason != "Sound. Really." || len(q.Criteria) != len(skill.CriterionNames()) {
 		t.Errorf("%+v", q)
 	}
-	for i, name := range skill.Names() {
+	for i, name := range skill.CriterionNames() {
 		if c := q.Criteria[i]; c.Name != name || c.Points != 2 || c.Quote == "" || c.Missing != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -93,15 +94,15 @@ func TestAnInventedQuoteScoresNothing(t *testing.T) {
 		name, quote string
 		want        float64
 	}{
-		"a quote that is nowhere":        {skill.Rules, "If the order is lost, refund it", 8.8},
-		"no quote":                       {skill.Inputs, "", 8.8},
-		"a quote without words":          {skill.Inputs, "…", 8.8},
-		"a quote that says nothing":      {skill.Errors, "the", 8.8},
-		"one invented part":              {skill.Verification, "Read the order back … and smile", 6},
-		"a skill quoted as conversation": {skill.Grounded, "compare its status", 3},
-		"conversation quoted as a skill": {skill.Errors, "Change order 7, please", 8.8},
-		"an invented step":               {skill.RubricSteps, "Call refund_order at once", 3},
-		"an invented use":                {skill.Reusable, "for every shop in the world", 3},
+		"a quote that is nowhere":        {skill.CriterionRules, "If the order is lost, refund it", 8.8},
+		"no quote":                       {skill.CriterionInputs, "", 8.8},
+		"a quote without words":          {skill.CriterionInputs, "…", 8.8},
+		"a quote that says nothing":      {skill.CriterionErrors, "the", 8.8},
+		"one invented part":              {skill.CriterionVerification, "Read the order back … and smile", 6},
+		"a skill quoted as conversation": {skill.CriterionGrounded, "compare its status", 3},
+		"conversation quoted as a skill": {skill.CriterionErrors, "Change order 7, please", 8.8},
+		"an invented step":               {skill.CriterionSteps, "Call refund_order at once", 3},
+		"an invented use":                {skill.CriterionReusable, "for every shop in the world", 3},
 	} {
 		q := judge(t, document, with(c.name, c.quote))
 		if q.Score != c.want || (q.Cap != "") != (c.want < 8) {
@@ -118,11 +119,11 @@ func TestAnInventedQuoteScoresNothing(t *testing.T) {
 func TestAReplyIsReadOrSentBack(t *testing.T) {
 	t.Parallel()
 	good := testkit.Judgment(13, "change an order", "order 7, please", "Good.")
-	texts := skill.Texts{Skill: []string{document}, Conversation: []string{said}}
+	texts := skill.RubricTexts{Skill: []string{document}, Conversation: []string{said}}
 	quoted := strings.NewReplacer(`"points":2`, `"points":"2"`, `"points":1`, `"points":"1"`).Replace(good)
 	for what, reply := range map[string]string{"whole": good, "quoted points": quoted,
 		"capital letters": strings.ReplaceAll(good, `"trigger"`, `"Trigger"`)} {
-		if q, err := skill.Read(json.RawMessage(reply), texts); err != nil || q.Score != 8.1 {
+		if q, err := skill.ReadRubric(json.RawMessage(reply), texts); err != nil || q.Score != 8.1 {
 			t.Errorf("%s: %+v, %v", what, q, err)
 		}
 	}
@@ -131,12 +132,12 @@ func TestAReplyIsReadOrSentBack(t *testing.T) {
 		strings.Replace(good, `"points":1`, `"points":"NaN"`, 1), strings.Replace(good, `"points":1`,
 			`"points":null`, 1),
 		strings.Replace(good, `"errors"`, `"style"`, 1)} {
-		if q, err := skill.Read(json.RawMessage(reply), texts); err == nil {
+		if q, err := skill.ReadRubric(json.RawMessage(reply), texts); err == nil {
 			t.Errorf("%s was read as %+v", reply, q)
 		}
 	}
 	long := testkit.Judgment(16, strings.Repeat("long ", 300), "order 7", strings.Repeat("a ", 1000))
-	q, err := skill.Read(json.RawMessage(long), skill.Texts{Skill: []string{strings.Repeat("long ", 300)}})
+	q, err := skill.ReadRubric(json.RawMessage(long), skill.RubricTexts{Skill: []string{strings.Repeat("long ", 300)}})
 	if err != nil || len(q.Reason) > 510 || len(q.Criteria[0].Quote) > 310 {
 		t.Errorf("a reason of %d bytes, %v", len(q.Reason), err)
 	}

@@ -17,10 +17,10 @@ const (
 	commentClosing = "-->"
 )
 
-// Remove replaces comments and active elements with a space, because a reader of the page does
+// RemoveHTML replaces comments and active elements with a space, because a reader of the page does
 // not see them, or would run them. An opening without an end is escaped. Inline code is unchanged.
 // The time is linear in the text.
-func Remove(text string) string {
+func RemoveHTML(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
 	}

@@ -20,7 +20,7 @@ func TestRemove(t *testing.T) {
 		"<scripted>":                        "<scripted>",
 		"<style>a</style><script>b</script": " &lt;script>b&lt;/script",
 	} {
-		if got := Remove(text); got != want {
+		if got := RemoveHTML(text); got != want {
 			t.Errorf("Remove(%q) = %q, want %q", text, got, want)
 		}
 	}

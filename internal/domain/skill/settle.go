@@ -15,7 +15,7 @@ func settleTriggers(triggers []string) []string {
 		trigger = strings.ReplaceAll(clean(trigger), "`", "") // code marks could form pairs across keywords
 		for word := range strings.SplitSeq(trigger, ",") {
 			for {
-				next := withoutMarks(collapse(Remove(clean(word))))
+				next := withoutMarks(collapse(RemoveHTML(clean(word))))
 				if next == word {
 					break
 				}
@@ -42,7 +42,7 @@ func withoutMarks(word string) string {
 func settleParts[T any](lines []string, parse func(string) T) (out []T) {
 	for i, text := range lines {
 		for {
-			next := withoutMarks(collapse(Remove(clean(text))))
+			next := withoutMarks(collapse(RemoveHTML(clean(text))))
 			next = strings.TrimSpace(fenceMarks.ReplaceAllString(next, ""))
 			if next == text {
 				break

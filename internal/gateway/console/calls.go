@@ -96,8 +96,8 @@ func (c *Console) showUnmasked(rq *request) error {
 		fmt.Sprintf(
 			"run %s, step %s, round %s",
 			ref.Run,
-			Clip(rq.text("step"), 80),
-			Clip(rq.text("round"), 8),
+			clipText(rq.text("step"), 80),
+			clipText(rq.text("round"), 8),
 		),
 	)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Console) renderCall(rq *request, unmasked bool) error {
 	if err != nil {
 		return err
 	}
-	step := Clip(rq.text("step"), 300)
+	step := clipText(rq.text("step"), 300)
 	round, err := rq.number("round", 0, 0, 1000)
 	if err != nil {
 		return err

@@ -97,12 +97,12 @@ type Console struct {
 	streams *edge.Streams
 	mux     routes
 	cross   *http.CrossOriginProtection
-	pages   map[Tag]*pages
+	pages   map[languageTag]*pages
 }
 
 // New returns the pages over s. It panics if a template is broken, which the tests find.
 func New(s Services, o Options) *Console {
-	c := &Console{Services: s, Options: o, cross: http.NewCrossOriginProtection(), pages: map[Tag]*pages{},
+	c := &Console{Services: s, Options: o, cross: http.NewCrossOriginProtection(), pages: map[languageTag]*pages{},
 		streams: s.Edge.NewStreams(streamLimits)}
 	if u, err := url.Parse(o.PublicBaseURL); err == nil {
 		c.base = strings.TrimRight(u.EscapedPath(), "/")
@@ -110,7 +110,7 @@ func New(s Services, o Options) *Console {
 	if c.Options.WorkflowLink == nil {
 		c.Options.WorkflowLink = func(string) string { return "" }
 	}
-	for _, tag := range Tags {
+	for _, tag := range languageTags {
 		c.pages[tag] = parse(tag)
 	}
 	c.mux.HandleFunc("GET "+Root+"static/{file}", c.static)

@@ -25,7 +25,7 @@ func (c *Console) listConversations(rq *request) error {
 	if err != nil {
 		return err
 	}
-	f := readmodel.ConversationFilter{Query: Clip(rq.text("q"), 200), Channel: channel}
+	f := readmodel.ConversationFilter{Query: clipText(rq.text("q"), 200), Channel: channel}
 	limit, err := rq.limit()
 	if err != nil {
 		return err

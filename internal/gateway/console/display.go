@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Percent formats a share of 1.
-func Percent(f any) string {
+// showPercent formats a share of 1.
+func showPercent(f any) string {
 	switch v := f.(type) {
 	case float32:
 		return fmt.Sprintf("%.0f %%", float64(v)*100)
@@ -19,8 +19,8 @@ func Percent(f any) string {
 	return fmt.Sprint(f)
 }
 
-// Piece is a part of a text: characters as they are, or an invisible one by its name.
-type Piece struct{ Text, Mark string }
+// textPiece is a part of a text: characters as they are, or an invisible one by its name.
+type textPiece struct{ Text, Mark string }
 
 // mostShown is the size of a text that a page shows, in bytes. Longer ones would make browsers slow.
 const mostShown = 64 << 10
@@ -37,14 +37,15 @@ func shortened(text string) (string, int) {
 	return text[:end], len(text) - end
 }
 
-// Marked divides a text at its invisible and bidirectional characters, which could show something else than is there.
+// markInvisible divides a text at its invisible and bidirectional characters, which could show something else than is
+// there.
 // Of a long text, it returns the beginning and how much is missing.
-func Marked(text any) (out []Piece) {
+func markInvisible(text any) (out []textPiece) {
 	s, cut := shortened(fmt.Sprint(text))
 	from := 0
 	defer func() {
 		if cut > 0 {
-			out = append(out, Piece{Mark: fmt.Sprintf("+ %d bytes", cut)})
+			out = append(out, textPiece{Mark: fmt.Sprintf("+ %d bytes", cut)})
 		}
 	}()
 	for i, r := range s {
@@ -52,13 +53,13 @@ func Marked(text any) (out []Piece) {
 			continue
 		}
 		if from < i {
-			out = append(out, Piece{Text: s[from:i]})
+			out = append(out, textPiece{Text: s[from:i]})
 		}
-		out = append(out, Piece{Mark: fmt.Sprintf("U+%04X", r)})
+		out = append(out, textPiece{Mark: fmt.Sprintf("U+%04X", r)})
 		from = i + len(string(r))
 	}
 	if from < len(s) {
-		out = append(out, Piece{Text: s[from:]})
+		out = append(out, textPiece{Text: s[from:]})
 	}
 	return out
 }
@@ -74,17 +75,17 @@ func invisible(r rune) bool {
 		r >= 0xE0100 && r <= 0xE01EF
 }
 
-// DiffLine is a line of a unified diff.
-type DiffLine struct {
+// diffLine is a line of a unified diff.
+type diffLine struct {
 	Kind string // add, del, head or same
 	Sign string
 	Text string
 }
 
-// DiffLines divides a unified diff.
-func DiffLines(diff string) (out []DiffLine) {
+// diffLines divides a unified diff.
+func diffLines(diff string) (out []diffLine) {
 	for line := range strings.SplitSeq(strings.TrimRight(diff, "\n"), "\n") {
-		l := DiffLine{Kind: "same", Sign: " ", Text: line}
+		l := diffLine{Kind: "same", Sign: " ", Text: line}
 		switch {
 		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "@@"):
 			l.Kind, l.Sign = "head", ""
@@ -100,8 +101,8 @@ func DiffLines(diff string) (out []DiffLine) {
 	return out
 }
 
-// Duration formats a duration, or a number of seconds, in the unit that fits.
-func Duration(d any) string {
+// showDuration formats a duration, or a number of seconds, in the unit that fits.
+func showDuration(d any) string {
 	var v time.Duration
 	switch x := d.(type) {
 	case time.Duration:
@@ -124,8 +125,8 @@ func Duration(d any) string {
 	return fmt.Sprintf("%d d", int(v.Hours()/24))
 }
 
-// Clip cuts a text to a number of characters.
-func Clip(text string, runes int) string {
+// clipText cuts a text to a number of characters.
+func clipText(text string, runes int) string {
 	if r := []rune(text); len(r) > runes {
 		return string(r[:runes-1]) + "…"
 	}

@@ -1,9 +1,10 @@
 package console
 
 import (
-	"cairn/internal/domain/access"
 	"fmt"
 	"time"
+
+	"cairn/internal/domain/access"
 )
 
 // grid is a page that consists of tables.
@@ -19,7 +20,7 @@ type grid struct {
 
 // curves are lines over time, with their numbers in a table.
 type curves struct {
-	Curves   []Curve
+	Curves   []chartCurve
 	From, To string
 	Numbers  table
 }

@@ -105,14 +105,14 @@ func (c *Console) curves(rq *request, scores []inspect.Score) *curves {
 		"learning.policy", "learning.n", "learning.mean", "learning.interval"}}}
 	first, _ := time.Parse(time.DateOnly, out.From)
 	last, _ := time.Parse(time.DateOnly, out.To)
-	points := map[bool][]Point{}
+	points := map[bool][]chartPoint{}
 	for _, s := range scores {
 		day, _ := time.Parse(time.DateOnly, s.Day) // the database has formatted it
 		at := 0.5                                  // of a single day
 		if last.After(first) {
 			at = float64(day.Sub(first)) / float64(last.Sub(first))
 		}
-		points[s.Canary] = append(points[s.Canary], Point{At: at, Value: s.Mean, Low: s.Low, Top: s.High})
+		points[s.Canary] = append(points[s.Canary], chartPoint{At: at, Value: s.Mean, Low: s.Low, Top: s.High})
 		of := "active"
 		if s.Canary {
 			of = "canary"
@@ -121,9 +121,9 @@ func (c *Console) curves(rq *request, scores []inspect.Score) *curves {
 			rq.numeric(s.N), {Text: fmt.Sprintf("%.3f", s.Mean), Number: true},
 			{Text: fmt.Sprintf("%.3f–%.3f", s.Low, s.High), Number: true}})
 	}
-	out.Curves = append(out.Curves, NewCurve("active", points[false]))
+	out.Curves = append(out.Curves, newChartCurve("active", points[false]))
 	if len(points[true]) > 0 {
-		out.Curves = append(out.Curves, NewCurve("canary", points[true]))
+		out.Curves = append(out.Curves, newChartCurve("canary", points[true]))
 	}
 	return out
 }

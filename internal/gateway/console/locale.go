@@ -15,47 +15,47 @@ import (
 //go:embed en.json zh.json
 var files embed.FS
 
-// Tag is a language of the console.
-type Tag string
+// languageTag is a language of the console.
+type languageTag string
 
 // The languages. English is used for all others.
 const (
-	English Tag = "en"
-	Chinese Tag = "zh"
+	english languageTag = "en"
+	chinese languageTag = "zh"
 )
 
-// Tags are all languages.
-var Tags = []Tag{English, Chinese}
+// languageTags are all languages.
+var languageTags = []languageTag{english, chinese}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
 
-// Match returns the language that a browser prefers.
-func Match(acceptLanguage string) Tag {
+// matchLanguage returns the language that a browser prefers.
+func matchLanguage(acceptLanguage string) languageTag {
 	wanted, _, err := language.ParseAcceptLanguage(acceptLanguage)
 	if err != nil {
-		return English
+		return english
 	}
 	_, i, confidence := matcher.Match(wanted...)
 	if confidence == language.No {
-		return English
+		return english
 	}
-	return Tags[i]
+	return languageTags[i]
 }
 
-// Texts are the texts of a language by their keys.
-type Texts struct {
-	tag     Tag
+// texts are the texts of a language by their keys.
+type texts struct {
+	tag     languageTag
 	keys    map[string]string
 	printer *message.Printer
 }
 
-// Load returns the texts of a language. It panics if its file is broken, which the tests find.
-func Load(tag Tag) *Texts {
+// LoadTexts returns the texts of a language. It panics if its file is broken, which the tests find.
+func LoadTexts(tag languageTag) *texts {
 	raw, err := files.ReadFile(string(tag) + ".json")
 	if err != nil {
 		panic(err)
 	}
-	t := &Texts{tag: tag, keys: map[string]string{}}
+	t := &texts{tag: tag, keys: map[string]string{}}
 	if err := json.Unmarshal(raw, &t.keys); err != nil {
 		panic(fmt.Sprintf("%s.json: %v", tag, err))
 	}
@@ -71,16 +71,16 @@ func Load(tag Tag) *Texts {
 }
 
 // Has reports whether there is a text with a key.
-func (t *Texts) Has(key string) bool {
+func (t *texts) Has(key string) bool {
 	_, ok := t.keys[key]
 	return ok
 }
 
 // Raw returns the text with a key, without its arguments.
-func (t *Texts) Raw(key string) string { return t.keys[key] }
+func (t *texts) Raw(key string) string { return t.keys[key] }
 
 // Keys returns the keys in order.
-func (t *Texts) Keys() []string {
+func (t *texts) Keys() []string {
 	out := make([]string, 0, len(t.keys))
 	for key := range t.keys {
 		out = append(out, key)
@@ -91,7 +91,7 @@ func (t *Texts) Keys() []string {
 
 // Text returns the text with a key, with its arguments. Numbers are formatted for the language. A key without a text
 // is returned as it is.
-func (t *Texts) Text(key string, args ...any) string {
+func (t *texts) Text(key string, args ...any) string {
 	text, ok := t.keys[key]
 	if !ok {
 		return key
@@ -104,7 +104,7 @@ func (t *Texts) Text(key string, args ...any) string {
 
 // Or returns the text of prefix.value, and the value itself if there is none: values such as a status that a later
 // version adds.
-func (t *Texts) Or(prefix string, value any) string {
+func (t *texts) Or(prefix string, value any) string {
 	key := fmt.Sprintf("%s.%v", prefix, value)
 	if !t.Has(key) {
 		return fmt.Sprint(value)

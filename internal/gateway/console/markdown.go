@@ -37,8 +37,8 @@ func sanitizer() *bluemonday.Policy {
 	return p
 }
 
-// Render returns the HTML of a text.
-func Render(text string) template.HTML {
+// renderMarkdown returns the HTML of a text.
+func renderMarkdown(text string) template.HTML {
 	var out bytes.Buffer
 	if cut := len(text) - most; cut > 0 {
 		return template.HTML(

@@ -1,10 +1,11 @@
 package console_test
 
 import (
-	"cairn/internal/gateway/console"
 	"regexp"
 	"strings"
 	"testing"
+
+	"cairn/internal/gateway/console"
 )
 
 func TestMarkdownIsRendered(t *testing.T) {
@@ -16,7 +17,7 @@ func TestMarkdownIsRendered(t *testing.T) {
 		"![alt](https://a.example/)": "<p>[alt](https://a.example/)</p>\n",
 		"a <b>c</b>":                 "<p>a &lt;b&gt;c&lt;/b&gt;</p>\n",
 	} {
-		if got := string(console.Render(text)); got != want {
+		if got := string(console.renderMarkdown(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -37,8 +38,8 @@ func TestNothingRuns(t *testing.T) {
 		"[a]: javascript:alert(1)\n\n[a]", "<style>@import 'x'</style>", "<math><mi xlink:href='javascript:1'>",
 		strings.Repeat("<b>", 30_000) + "<script>",
 	} {
-		if found := active.FindString(string(console.Render(text))); found != "" {
-			t.Errorf("%.60q: %q in %.200s", text, found, console.Render(text))
+		if found := active.FindString(string(console.renderMarkdown(text))); found != "" {
+			t.Errorf("%.60q: %q in %.200s", text, found, console.renderMarkdown(text))
 		}
 	}
 }

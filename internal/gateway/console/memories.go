@@ -58,7 +58,7 @@ func (c *Console) listMemories(rq *request) error {
 	}
 	out.AsOf = f.AsOf
 	if q := rq.text("q"); q != "" && f.AsOf.IsZero() {
-		r := search.Request{Query: Clip(q, 1000), Kinds: []string{index.KindMemory}, Limit: 50}
+		r := search.Request{Query: clipText(q, 1000), Kinds: []string{index.KindMemory}, Limit: 50}
 		if f.Type != "" {
 			r.Types = []memory.Type{memory.Type(f.Type)}
 		}
@@ -99,7 +99,7 @@ func (rq *request) memoryFilter() (f readmodel.MemoryFilter, err error) {
 	if f.Origin, err = rq.choice("origin", memoryOrigins...); err != nil {
 		return f, err
 	}
-	f.Target, f.AnyCase = Clip(rq.text("target"), 200), true // a person has typed it
+	f.Target, f.AnyCase = clipText(rq.text("target"), 200), true // a person has typed it
 	f.AsOf, err = rq.instant("as_of")
 	return f, err
 }

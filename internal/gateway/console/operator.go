@@ -47,7 +47,7 @@ func (rq *request) operatorCookie() string {
 func (rq *request) setOperatorCookie(value string) {
 	c := &http.Cookie{Name: rq.operatorCookieName(), Value: value, Path: "/", HttpOnly: true,
 		Secure: rq.transport() == encrypted, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(apikey.Life.Seconds())}
+		MaxAge: int(apikey.ConsoleSessionLife.Seconds())}
 	if value == "" {
 		c.MaxAge = -1
 	}

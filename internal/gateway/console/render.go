@@ -17,14 +17,14 @@ var templateFiles embed.FS
 
 // static serves a static file.
 func (c *Console) static(w http.ResponseWriter, r *http.Request) {
-	if !Serve(w, r.PathValue("file")) {
+	if !serveStatic(w, r.PathValue("file")) {
 		c.newRequest(w, r).fail(fault.New(fault.NotFound, "there is no such file", "open the console again"))
 	}
 }
 
 // pages are the templates of a language.
 type pages struct {
-	texts *Texts
+	texts *texts
 	byKey map[string]*template.Template
 }
 
@@ -38,8 +38,8 @@ func (p *pages) execute(w io.Writer, page string, v *view) error {
 }
 
 // parse reads the templates for a language. Each page is a set of its own with the layout and the parts.
-func parse(tag Tag) *pages {
-	p := &pages{texts: Load(tag), byKey: map[string]*template.Template{}}
+func parse(tag languageTag) *pages {
+	p := &pages{texts: LoadTexts(tag), byKey: map[string]*template.Template{}}
 	shared := template.Must(template.New("").Funcs(p.functions()).ParseFS(templateFiles, "templates/layout.html",
 		"templates/parts.html"))
 	entries, err := templateFiles.ReadDir("templates")
@@ -61,18 +61,18 @@ func (p *pages) functions() template.FuncMap {
 	return template.FuncMap{
 		"t":        p.texts.Text,
 		"value":    p.texts.Or,
-		"markdown": Render,
-		"marked":   Marked,
-		"diff":     DiffLines,
-		"clip":     func(n int, text string) string { return Clip(text, n) },
+		"markdown": renderMarkdown,
+		"marked":   markInvisible,
+		"diff":     diffLines,
+		"clip":     func(n int, text string) string { return clipText(text, n) },
 		"oneline":  func(text string) string { return strings.Join(strings.Fields(text), " ") },
 		"micros":   p.micros,
-		"percent":  Percent,
+		"percent":  showPercent,
 		"join":     strings.Join,
 		"pair":     func(page *view, item any) pair { return pair{page, item} },
 		"num":      p.number,
 		"text":     func(v any) string { return fmt.Sprint(v) },
-		"duration": Duration,
+		"duration": showDuration,
 		"add":      func(a, b int) int { return a + b },
 	}
 }

@@ -25,7 +25,7 @@ type request struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	ctx    context.Context // of the holder of the grant
-	lang   Tag
+	lang   languageTag
 	grants []access.Grant
 	grant  access.Grant   // of the workspace in the path
 	zone   *time.Location // of the workspace
@@ -36,7 +36,7 @@ type request struct {
 }
 
 func (c *Console) newRequest(w http.ResponseWriter, r *http.Request) *request {
-	return &request{c: c, w: w, r: r, ctx: r.Context(), lang: Match(r.Header.Get("Accept-Language")),
+	return &request{c: c, w: w, r: r, ctx: r.Context(), lang: matchLanguage(r.Header.Get("Accept-Language")),
 		zone: time.UTC}
 }
 
@@ -140,7 +140,7 @@ func (rq *request) choice(name string, allowed ...string) (string, error) {
 }
 
 func badParameter(name, value, hint string) error {
-	return fault.New(fault.InvalidArgument, "invalid "+name+" "+strconv.Quote(Clip(value, 60)), hint)
+	return fault.New(fault.InvalidArgument, "invalid "+name+" "+strconv.Quote(clipText(value, 60)), hint)
 }
 
 // render writes a page with data. Title is a key of the locale, unless it is the name of an object.

@@ -39,8 +39,8 @@ type runsPage struct {
 func (c *Console) listRuns(rq *request) (err error) {
 	out := runsPage{Kinds: runKinds, Statuses: runStatuses, Outcomes: runOutcomes}
 	f := readmodel.RunFilter{
-		Conversation: Clip(rq.text("conversation"), 200),
-		Model:        Clip(rq.text("model"), 200),
+		Conversation: clipText(rq.text("conversation"), 200),
+		Model:        clipText(rq.text("model"), 200),
 	}
 	if f.Kind, err = rq.choice("kind", runKinds...); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *Console) listRuns(rq *request) (err error) {
 // spanRow is a span with its place in the waterfall.
 type spanRow struct {
 	inspect.Span
-	Bar Bar
+	Bar chartBar
 }
 
 type runPage struct {
@@ -127,7 +127,7 @@ func (c *Console) showRun(rq *request) error {
 		if s.Failed() {
 			kind = "failed"
 		}
-		out.Spans = append(out.Spans, spanRow{s, NewBar(kind, out.Timeline.From, end, s.From, to)})
+		out.Spans = append(out.Spans, spanRow{s, newChartBar(kind, out.Timeline.From, end, s.From, to)})
 	}
 	return rq.render("run", "run.title", out)
 }

@@ -105,7 +105,7 @@ func (c *Console) scheduleRow(rq *request, task scheduled.Task) []cell {
 		last = rq.at(task.Last.At)
 		last.Quiet = rq.worded("firing", task.Last.Outcome) + " " + task.Last.Reason
 	}
-	name := cell{Text: task.Name, Quiet: Clip(task.Prompt, 160), Link: rq.path("schedules", task.Name)}
+	name := cell{Text: task.Name, Quiet: clipText(task.Prompt, 160), Link: rq.path("schedules", task.Name)}
 	return []cell{name, {Text: task.Cron, Quiet: task.Zone}, next, last, {Actions: actions}}
 }
 
@@ -126,7 +126,7 @@ func (c *Console) showSchedule(rq *request) error {
 	if err != nil {
 		return err
 	}
-	cron, zone := Clip(rq.text("cron"), 200), Clip(rq.text("zone"), 100)
+	cron, zone := clipText(rq.text("cron"), 200), clipText(rq.text("zone"), 100)
 	next, err := c.Schedules.Preview(rq.ctx, rq.ws(), task.Name, cron, zone, firingsShown)
 	if err != nil {
 		return err

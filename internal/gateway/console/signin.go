@@ -83,7 +83,7 @@ func (rq *request) cookie() string {
 func (rq *request) setCookie(value string) {
 	c := &http.Cookie{Name: rq.cookieName(), Value: value, Path: "/", HttpOnly: true,
 		Secure: rq.transport() == encrypted, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(apikey.Life.Seconds())}
+		MaxAge: int(apikey.ConsoleSessionLife.Seconds())}
 	if value == "" {
 		c.MaxAge = -1
 	}

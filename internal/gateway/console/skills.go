@@ -110,7 +110,7 @@ func (c *Console) searchSkills(rq *request, q string, statuses []skill.Status, o
 		statuses = []skill.Status{skill.Active, skill.Candidate, skill.DraftStatus}
 	}
 	known := map[int64]bool{}
-	found, err := c.Finder.SearchSkills(rq.ctx, rq.ws(), Clip(q, 1000), statuses, perPage)
+	found, err := c.Finder.SearchSkills(rq.ctx, rq.ws(), clipText(q, 1000), statuses, perPage)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (c *Console) searchSkills(rq *request, q string, statuses []skill.Status, o
 	named, err := c.Library.List(
 		rq.ctx,
 		rq.ws(),
-		library.Filter{Statuses: statuses, Holds: Clip(q, 200), Limit: perPage},
+		library.Filter{Statuses: statuses, Holds: clipText(q, 200), Limit: perPage},
 	)
 	for _, h := range named.Skills {
 		if !known[h.ID] {

@@ -30,11 +30,11 @@ func hashes() map[string]string {
 	return out
 }
 
-// Version returns the version of a file: a hash of its content.
-func Version(file string) string { return versions[file] }
+// staticVersion returns the version of a file: a hash of its content.
+func staticVersion(file string) string { return versions[file] }
 
-// Serve writes a file and returns false if there is none. Browsers keep it, because its address has its version.
-func Serve(w http.ResponseWriter, name string) bool {
+// serveStatic writes a file and returns false if there is none. Browsers keep it, because its address has its version.
+func serveStatic(w http.ResponseWriter, name string) bool {
 	content, err := staticFiles.ReadFile(name)
 	if err != nil {
 		return false

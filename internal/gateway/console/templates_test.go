@@ -144,7 +144,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	t.Parallel()
 	keys, texts := used(t)
 	keys = append(append(keys, codeKeys(t)...), "list.all")
-	english, chinese := Load(English), Load(Chinese)
+	english, chinese := LoadTexts(english), LoadTexts(chinese)
 	if a, b := english.Keys(), chinese.Keys(); !slices.Equal(a, b) {
 		t.Errorf("the languages differ: %v", difference(a, b))
 	}
@@ -281,7 +281,7 @@ func difference(a, b []string) (out []string) {
 
 func TestNoticesHaveTexts(t *testing.T) {
 	t.Parallel()
-	texts := Load(English)
+	texts := LoadTexts(english)
 	for _, n := range notices {
 		if !texts.Has("done." + n) {
 			t.Errorf("no text for the notice %s", n)
@@ -292,7 +292,7 @@ func TestNoticesHaveTexts(t *testing.T) {
 func TestInvisibleCharactersAreNamed(t *testing.T) {
 	t.Parallel()
 	got := ""
-	for _, p := range Marked("a\u202eb\u200b\x00\tc\n\U000E0041漢é🙂") {
+	for _, p := range markInvisible("a\u202eb\u200b\x00\tc\n\U000E0041漢é🙂") {
 		if p.Mark != "" {
 			got += "[" + p.Mark + "]"
 		} else {

@@ -16,7 +16,7 @@ func (c *Console) usageRoutes() {
 
 // bars are the costs of days, or their tokens if no cost is known.
 type bars struct {
-	Bars     []Column
+	Bars     []chartColumn
 	From, To string
 }
 
@@ -39,7 +39,7 @@ func (c *Console) showUsage(rq *request) error {
 		}),
 		c.sums(rq, "days", "usage.days", "col.date", rows, func(u readmodel.Usage) string { return u.Day })}}
 	if len(rows) > 0 {
-		out.Bars = &bars{Columns(perDay(rows, from, to)), from.Format(time.DateOnly), to.Format(time.DateOnly)}
+		out.Bars = &bars{chartColumns(perDay(rows, from, to)), from.Format(time.DateOnly), to.Format(time.DateOnly)}
 	}
 	return rq.render("grid", "usage.title", out)
 }

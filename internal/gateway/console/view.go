@@ -32,7 +32,7 @@ func (v *view) Root(path string) string { return v.rq.c.base + Root + path }
 
 // Static returns the path of a static file, which changes with the file.
 func (v *view) Static(file string) string {
-	return v.Root("static/" + file + "?v=" + Version(file))
+	return v.Root("static/" + file + "?v=" + staticVersion(file))
 }
 
 // Path returns the path of a page of the workspace.

@@ -1,9 +1,10 @@
 package httpapi
 
 import (
-	"cairn/internal/domain/access"
 	"context"
 	"net/http"
+
+	"cairn/internal/domain/access"
 )
 
 func (g *Gateway) bankFreezeRoutes() {

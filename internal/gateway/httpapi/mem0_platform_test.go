@@ -1,10 +1,11 @@
 package httpapi_test
 
 import (
-	"cairn/internal/domain/access"
 	"net/http"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/access"
 )
 
 // The calls of mem0's npm client and the response fields that it reads. `make clients`

@@ -30,8 +30,8 @@ type exportOutput struct {
 
 func (g *Gateway) otlpRoutes() {
 	bodies := func(about string) map[string]*huma.MediaType {
-		return map[string]*huma.MediaType{intake.Protobuf: {Schema: binary(about)},
-			intake.JSON: {Schema: &huma.Schema{Type: huma.TypeObject, Description: about}}}
+		return map[string]*huma.MediaType{intake.ProtobufContent: {Schema: binary(about)},
+			intake.JSONContent: {Schema: &huma.Schema{Type: huma.TypeObject, Description: about}}}
 	}
 	handle(g, route{method: http.MethodPost, path: "/v1/otlp/v1/traces", id: "exportTraces", tag: tagDistill,
 		scope: access.Write, summary: "Receive traces of an OpenTelemetry exporter",
@@ -60,15 +60,15 @@ func (g *Gateway) exportTraces(ctx context.Context, in *exportInput) (*exportOut
 	if err != nil {
 		return nil, err
 	}
-	request, err := intake.Decode(in.ContentType, body)
+	request, err := intake.DecodeSpans(in.ContentType, body)
 	if err != nil {
 		return nil, err
 	}
-	batch := intake.Collect(request)
+	batch := intake.CollectSpans(request)
 	if _, err := g.Traces.Receive(ctx, workspace(ctx), batch); err != nil {
 		return nil, err
 	}
-	kind, out, err := intake.Response(in.ContentType, batch.Rejected, batch.Reason())
+	kind, out, err := intake.SpanResponse(in.ContentType, batch.Rejected, batch.Reason())
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +88,12 @@ func inflatedSize(encoding string, body []byte) (int, error) {
 	if err != nil {
 		return 0, damagedBody(err)
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(r, intake.MaxBody+1))
+	n, err := io.Copy(io.Discard, io.LimitReader(r, intake.MaxSpanBody+1))
 	switch {
 	case err != nil:
 		return 0, damagedBody(err)
-	case n > intake.MaxBody:
-		return 0, fault.New(fault.TooLarge, fmt.Sprintf("request inflates to more than %d bytes", intake.MaxBody),
+	case n > intake.MaxSpanBody:
+		return 0, fault.New(fault.TooLarge, fmt.Sprintf("request inflates to more than %d bytes", intake.MaxSpanBody),
 			"export smaller batches: lower OTEL_BSP_MAX_EXPORT_BATCH_SIZE")
 	}
 	return int(n), nil

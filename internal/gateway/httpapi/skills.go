@@ -1,15 +1,16 @@
 package httpapi
 
 import (
-	"cairn/internal/domain/access"
-	"cairn/internal/domain/skill"
-	"cairn/internal/service/library"
 	"context"
 	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/library"
 )
 
 // SkillSummary is a skill in a list.
@@ -123,5 +124,5 @@ func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) 
 		CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
 	var err error
 	p.Sources, p.SessionID, err = g.Conversations.Sources(ctx, workspace(ctx), v.Sources)
-	return skill.Project(v.Document(), v.Files, p), err
+	return skill.ProjectMemOS(v.Document(), v.Files, p), err
 }

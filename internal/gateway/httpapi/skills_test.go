@@ -159,10 +159,10 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 		hyphens.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(hyphens.body)) {
 		t.Errorf("in the other style: %v", hyphens.header)
 	}
-	if wrong, advice := skill.Check(hyphens.body); len(wrong)+len(advice) > 0 {
+	if wrong, advice := skill.CheckPortable(hyphens.body); len(wrong)+len(advice) > 0 {
 		t.Errorf("by the Agent Skills specification: %q, %q", wrong, advice)
 	}
-	if wrong, advice := skill.Check(stored); len(wrong) != 1 ||
+	if wrong, advice := skill.CheckPortable(stored); len(wrong) != 1 ||
 		!strings.Contains(wrong[0], "service_deployment_rollback") || len(advice) > 0 {
 		t.Errorf("with underscores, by the Agent Skills specification: %q, %q", wrong, advice)
 	}

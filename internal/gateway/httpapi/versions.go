@@ -1,12 +1,13 @@
 package httpapi
 
 import (
-	"cairn/internal/domain/access"
-	"cairn/internal/domain/skill"
 	"context"
 	"encoding/hex"
 	"net/http"
 	"time"
+
+	"cairn/internal/domain/access"
+	"cairn/internal/domain/skill"
 )
 
 // Content is the content of a version with its sources.

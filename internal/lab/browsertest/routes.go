@@ -1,12 +1,13 @@
 package browsertest
 
 import (
-	"cairn/internal/gateway/console"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+
+	"cairn/internal/gateway/console"
 )
 
 // record holds the routes of the console that no browser has used.

@@ -101,7 +101,7 @@ func adapts(b *apptest.Bundle) []run.Run {
 	return started
 }
 
-func adaptedTo(b *apptest.Bundle, ref run.Ref) (out livelearning.Result) {
+func adaptedTo(b *apptest.Bundle, ref run.Ref) (out livelearning.AdaptationResult) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the update ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Tx) error {
@@ -117,7 +117,7 @@ func adaptedTo(b *apptest.Bundle, ref run.Ref) (out livelearning.Result) {
 }
 
 // adaptOnce waits for the one update that is due.
-func adaptOnce(b *apptest.Bundle) (livelearning.Result, run.Run) {
+func adaptOnce(b *apptest.Bundle) (livelearning.AdaptationResult, run.Run) {
 	b.T.Helper()
 	started := adapts(b)
 	if len(started) != 1 {
@@ -290,7 +290,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	var drawn []string
-	update := func(b *apptest.Bundle, between func()) livelearning.Result {
+	update := func(b *apptest.Bundle, between func()) livelearning.AdaptationResult {
 		t.Helper()
 		_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 		testkit.Must(t, err)
@@ -494,7 +494,7 @@ func state(b *apptest.Bundle) learning.Update {
 }
 
 // arms remembers sessions until both sides of a canary have 20 decisions.
-func arms(b *apptest.Bundle, of livelearning.Result) (candidate, incumbent []learning.Decision) {
+func arms(b *apptest.Bundle, of livelearning.AdaptationResult) (candidate, incumbent []learning.Decision) {
 	b.T.Helper()
 	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
 	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
@@ -531,7 +531,7 @@ func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
 }
 
 // judgedLive judges an update on canary by the feedback on both sides.
-func judgedLive(b *apptest.Bundle, of livelearning.Result, candidate, incumbent float64) learning.Update {
+func judgedLive(b *apptest.Bundle, of livelearning.AdaptationResult, candidate, incumbent float64) learning.Update {
 	b.T.Helper()
 	theirs, ours := arms(b, of)
 	rated(b, theirs[:19], candidate)
@@ -546,7 +546,7 @@ func judgedLive(b *apptest.Bundle, of livelearning.Result, candidate, incumbent 
 }
 
 // onCanary updates a policy from 40 decisions and puts it on canary.
-func onCanary(t *testing.T) (*apptest.Bundle, livelearning.Result) {
+func onCanary(t *testing.T) (*apptest.Bundle, livelearning.AdaptationResult) {
 	t.Helper()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})

@@ -119,7 +119,7 @@ func evaluated(b *apptest.Bundle, ref run.Ref, patience time.Duration) (out eval
 func evaluation(b *apptest.Bundle, data evals.Data, split string, rows ...string) evals.Request {
 	b.T.Helper()
 	r := evals.Request{Workspace: b.Workspace.ID, Data: data, Rows: rows}
-	r.Spec.Spec = app.EvolveSpec(b.Config)
+	r.Spec.RunSpec = app.EvolveSpec(b.Config)
 	var err error
 	r.Split, err = evals.ParseSplit(split, evals.DefaultSeed, data.Samples)
 	testkit.Must(b.T, err)

@@ -26,7 +26,7 @@ import (
 
 func evolveOnce(b *apptest.Bundle, change ...func(*trainer.EvolutionSpec)) (out learning.Round, r run.Run) {
 	b.T.Helper()
-	spec := trainer.EvolutionSpec{Spec: app.EvolveSpec(b.Config)}
+	spec := trainer.EvolutionSpec{RunSpec: app.EvolveSpec(b.Config)}
 	spec.Keeping = bank.DefaultSpanOptions()
 	spec.Keeping.Tokens, spec.Keeping.Overlap, spec.Keeping.K = 24, 0, 30 // all skills
 	for _, f := range change {

@@ -33,7 +33,7 @@ func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Serv
 	t.Helper()
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
-	spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
+	spec := trainer.Spec{RunSpec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 10
 	r, err := service.Trainings.Accept(t.Context(),
 		trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
@@ -217,7 +217,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
 	ask := func(change func(*trainer.Spec)) error {
-		spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
+		spec := trainer.Spec{RunSpec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
 		change(&spec)
 		r, err := b.Learning.Trainings.Accept(t.Context(),
 			trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
@@ -323,12 +323,13 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	_, err = b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
-		round := trainer.EvolutionSpec{Spec: app.EvolveSpec(b.Config)}
+		round := trainer.EvolutionSpec{RunSpec: app.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
 		evolving, err := b.Learning.Rounds.Accept(t.Context(),
-			trainer.EvolutionRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolutionSpec: round})
+			trainer.EvolutionRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want,
+				EvolutionSpec: round})
 		testkit.Must(t, err)
-		trained := trainer.Spec{Spec: app.EvolveSpec(b.Config)}
+		trained := trainer.Spec{RunSpec: app.EvolveSpec(b.Config)}
 		trained.Keeping.Mode = mode
 		trains, err := b.Learning.Trainings.Accept(t.Context(),
 			trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: trained})

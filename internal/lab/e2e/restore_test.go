@@ -30,7 +30,7 @@ type operator struct {
 
 func openRunbook(b *apptest.Bundle) *operator {
 	b.T.Helper()
-	page, err := production.Read("../../..", "docs/operations/backup.md")
+	page, err := production.ReadPage("../../..", "docs/operations/backup.md")
 	testkit.Must(b.T, err)
 	r := &operator{b: b, folder: b.T.TempDir()}
 	r.backup, err = page.Blocks("Back up", 2)
@@ -56,7 +56,7 @@ func openRunbook(b *apptest.Bundle) *operator {
 // run executes commands and returns what they print.
 func (r *operator) run(commands string) string {
 	r.b.T.Helper()
-	out, err := production.Runner{Folder: r.folder, Environ: r.environ}.Run(r.b.T.Context(), commands)
+	out, err := production.PageRunner{Folder: r.folder, Environ: r.environ}.Run(r.b.T.Context(), commands)
 	testkit.Must(r.b.T, err)
 	return out
 }

@@ -161,7 +161,7 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
 	}
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(t, err)
-	spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
+	spec := trainer.Spec{RunSpec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
 		r, err := service.Trainings.Accept(t.Context(),
@@ -235,10 +235,10 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 }
 
 // firstEpisode opens a training and plays its first episode.
-func firstEpisode(b *apptest.Bundle, change ...func(*trainer.Spec)) (out bank.Result, ref run.Ref) {
+func firstEpisode(b *apptest.Bundle, change ...func(*trainer.Spec)) (out bank.EpisodeResult, ref run.Ref) {
 	b.T.Helper()
 	service, _ := shaken(b)
-	spec := trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
+	spec := trainer.Spec{RunSpec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
 	spec.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&spec)

@@ -50,7 +50,7 @@ func train(b *apptest.Bundle, change ...func(*trainer.Request)) run.Run {
 	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(b.T, err)
 	r := trainer.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
-		Spec: trainer.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3,
+		Spec: trainer.Spec{RunSpec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3,
 			Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
@@ -104,7 +104,8 @@ func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
 	alone := apptest.Open(t, offlineRules)
 	r := train(alone, func(r *trainer.Request) { r.Parallel = 1 })
 	want := trainedTo(alone, r.Ref)
-	if want.Outcome != run.Completed || want.Version != 0 || want.Verdict != trainer.NotEnough || want.Iterations != 4 ||
+	if want.Outcome != run.Completed || want.Version != 0 || want.Verdict != trainer.NotEnough ||
+		want.Iterations != 4 ||
 		want.Stages != 2 ||
 		len(want.Rewards) != 4 {
 		t.Fatalf("%+v", want)

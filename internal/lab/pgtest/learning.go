@@ -49,7 +49,7 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 }
 
 // Spec returns the specification with which runs are accepted.
-func (l *Learning) Spec() bank.Spec { return bank.Spec{Model: bank.Model{Name: "scripted"}} }
+func (l *Learning) Spec() bank.RunSpec { return bank.RunSpec{Model: bank.Model{Name: "scripted"}} }
 
 // Script is a model whose answers depend on the stage of a question. Each step of a run is asked
 // once; if it is asked again, it gets the same answer, as in the ledger.

@@ -1,9 +1,10 @@
 package world
 
 import (
-	"cairn/internal/domain/transcript/intake"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/transcript/intake"
 )
 
 const trajectory = `[{"task_id": 0, "reward": 1.0, "traj": [

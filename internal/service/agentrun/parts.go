@@ -1,8 +1,9 @@
 package agentrun
 
 import (
-	"cairn/internal/domain/run"
 	"slices"
+
+	"cairn/internal/domain/run"
 )
 
 // MultipartAgent is an Agent whose work has several parts, which are shown one after another. A

@@ -48,7 +48,8 @@ func setup(t *testing.T, more ...tools.Tool) *bundle {
 	testkit.Must(t, err)
 	b.inbox = &conversation.Service{Ports: conversation.Ports{Store: b.db.Conversations()}}
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}
-	memories := &memory.PromptService{PromptPorts: memory.PromptPorts{Store: b.db.Store, Embedder: embedder, Space: space,
+	memories := &memory.PromptService{PromptPorts: memory.PromptPorts{Store: b.db.Store, Embedder: embedder,
+		Space:  space,
 		Finder: finder}}
 	all, err := tools.Memory(memories)
 	testkit.Must(t, err)

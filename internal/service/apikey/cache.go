@@ -1,12 +1,13 @@
 package apikey
 
 import (
-	"cairn/internal/domain/access"
 	"context"
 	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"cairn/internal/domain/access"
 )
 
 // cache holds the holders of keys for keyMemory, and for less if a key expires before. Unknown keys

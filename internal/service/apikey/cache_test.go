@@ -1,13 +1,14 @@
 package apikey
 
 import (
-	"cairn/internal/domain/access"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"cairn/internal/domain/access"
 )
 
 func TestAKeyIsCachedForThreeSecondsOrUntilItExpires(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 
 const (
 	tokenBytes = 32 // random bytes of a cookie and of a code
-	// CodeLife is the time for which the code of a link can be redeemed. The database enforces it.
-	CodeLife = time.Minute
-	// Life is the time after which a session ends, however often it is used. The database enforces it.
-	Life = 7 * 24 * time.Hour
+	// SignInCodeLife is the time for which the code of a link can be redeemed. The database enforces it.
+	SignInCodeLife = time.Minute
+	// ConsoleSessionLife is the time after which a session ends, however often it is used. The database enforces it.
+	ConsoleSessionLife = 7 * 24 * time.Hour
 )
 
 // ConsoleSessionsPorts are the dependencies of the service.
@@ -125,7 +125,8 @@ func (s *ConsoleSessions) SignOut(ctx context.Context, cookie string) error {
 }
 
 // Link returns a new code that signs a browser in to a workspace once, within CodeLife.
-func (s *ConsoleSessions) Link(ctx context.Context, ws access.Workspace, account string, scopes []access.Scope) (code string,
+func (s *ConsoleSessions) Link(ctx context.Context, ws access.Workspace, account string,
+	scopes []access.Scope) (code string,
 	err error) {
 	g := access.Grant{Workspace: ws, Account: strings.TrimSpace(account)}
 	for _, scope := range scopes {

@@ -10,7 +10,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-func consoleSessionSetup(t *testing.T) (*apikey.ConsoleSessions, *pgtest.Store, func(ws int64, scopes ...string) access.Principal) {
+func consoleSessionSetup(t *testing.T) (*apikey.ConsoleSessions, *pgtest.Store, func(ws int64,
+	scopes ...string) access.Principal) {
 	t.Helper()
 	db := pgtest.Open(t)
 	s, err := apikey.NewConsoleSessions(apikey.ConsoleSessionsPorts{Store: db.ConsoleSessions()})

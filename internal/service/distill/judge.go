@@ -75,7 +75,7 @@ func (s *Service) wouldBe(ctx context.Context, t distillation.Task) (shown promp
 // draft cites. The quotes of its reply are looked up in the texts that it was shown.
 func (s *Service) judge(ctx context.Context, j job, t distillation.Task,
 	shown prompt.Candidate) (quality skill.Quality, err error) {
-	var texts skill.Texts
+	var texts skill.RubricTexts
 	q := question{step: t.Key + "/judge", stage: prompt.Judge, role: "judge", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Draft: &shown, Language: t.Lang},
 		decode: func(text string) error {
@@ -83,7 +83,7 @@ func (s *Service) judge(ctx context.Context, j job, t distillation.Task,
 			if err != nil {
 				return err
 			}
-			quality, err = skill.Read(raw, texts)
+			quality, err = skill.ReadRubric(raw, texts)
 			return err
 		}}
 	if views := j.views(t, true); s.shares(j, "judge") && len(views) == 1 && views[0].shared {
@@ -91,7 +91,7 @@ func (s *Service) judge(ctx context.Context, j job, t distillation.Task,
 	} else {
 		q.material.Messages = j.excerpts(t)
 	}
-	texts = skill.Texts{Skill: shown.Texts(), Conversation: textsOf(slices.Concat(q.window, q.material.Messages))}
+	texts = skill.RubricTexts{Skill: shown.Texts(), Conversation: textsOf(slices.Concat(q.window, q.material.Messages))}
 	err = s.ask(ctx, j, q)
 	return quality, err
 }

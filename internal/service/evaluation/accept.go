@@ -101,7 +101,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Made, err error) {
 		return err
 	})
 	if err == nil {
-		bank.Start(ctx, s.ports.Starter, out.Workspace.Key, out.Run)
+		bank.StartRun(ctx, s.ports.Starter, out.Workspace.Key, out.Run)
 	}
 	return out, err
 }
@@ -143,7 +143,7 @@ func (s *Service) put(ctx context.Context, out *Made, key string) error {
 				return fault.New(fault.OpReused, fmt.Sprintf("evaluation %q exists with another manifest", key),
 					"use another --request-id")
 			}
-			out.Manifest, err = bank.Decode[Spec](before)
+			out.Manifest, err = bank.DecodeReply[Spec](before)
 			return err
 		}
 		// frozen: an evaluation learns from its training conversations alone

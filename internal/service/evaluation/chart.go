@@ -93,7 +93,8 @@ func (c Chart) draw(b *strings.Builder, top float64) {
 		share := 1 - float64(i)/gridLines
 		at := top + margin + height*(1-share)
 		fmt.Fprintf(b, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="#ddd"/><text x="%g" y="%g" `+
-			`text-anchor="end">%s</text>`+"\n", margin, at, margin+width, at, margin-6, at+4, chartShort(y.value(share)))
+			`text-anchor="end">%s</text>`+"\n", margin, at, margin+width, at, margin-6, at+4,
+			chartShort(y.value(share)))
 	}
 	named := map[float64]bool{}
 	for i, l := range c.Lines {

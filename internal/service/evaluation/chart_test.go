@@ -17,7 +17,8 @@ func TestAChartIsXMLWithAPlaceForEachPoint(t *testing.T) {
 		evaluation.Chart{Title: "time", LogX: true, LogY: true, Values: true, Lines: []evaluation.Line{
 			{Name: "a", Points: []evaluation.Point{{X: 1000, Y: 1}, {X: 10_000, Y: 10}, {X: 100_000, Y: 100}}},
 			{Name: "b", Points: []evaluation.Point{{X: 1000, Y: 5}}}}},
-		evaluation.Chart{Title: "share", High: 1, Lines: []evaluation.Line{{Points: []evaluation.Point{{X: 0, Y: 0}, {X: 1, Y: 1}}}}},
+		evaluation.Chart{Title: "share", High: 1, Lines: []evaluation.Line{{Points: []evaluation.Point{{X: 0, Y: 0},
+			{X: 1, Y: 1}}}}},
 		evaluation.Chart{Title: "nothing"}))
 	in := xml.NewDecoder(strings.NewReader(svg))
 	for {

@@ -55,7 +55,8 @@ func TestABadFileSaysWhereItIsBad(t *testing.T) {
 			"session 10: read the time"},
 		"no category": {strings.Replace(good, `"category": 4`, `"category": 9`, 1), "question 1"},
 	} {
-		if _, err := evaluation.ReadLocomo(strings.NewReader(c[0])); err == nil || !strings.Contains(err.Error(), c[1]) {
+		if _, err := evaluation.ReadLocomo(strings.NewReader(c[0])); err == nil || !strings.Contains(err.Error(),
+			c[1]) {
 			t.Errorf("%s: %v, want something about %q", name, err, c[1])
 		}
 	}

@@ -68,7 +68,7 @@ func limitsStep(attempt int) string { return fmt.Sprintf("limits/%05d", attempt)
 // Open marks an evaluation as started. If an earlier attempt has ended it, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (size Size, over *Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, spec, ended, err := bank.Read[Spec, Result](ctx, tx, ref)
+		r, spec, ended, err := bank.ReadSpec[Spec, Result](ctx, tx, ref)
 		if err != nil || ended != nil {
 			over = ended
 			return err
@@ -107,7 +107,7 @@ func readEvaluation(ctx context.Context, tx store.Tx, ref run.Ref) (e evaluation
 	if e.run, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 		return e, err
 	}
-	if e.spec, err = bank.Decode[Spec](e.run); err != nil {
+	if e.spec, err = bank.DecodeReply[Spec](e.run); err != nil {
 		return e, err
 	}
 	e.units, _ = e.spec.units()

@@ -69,7 +69,7 @@ const (
 
 // Spec is the manifest of an evaluation: everything that determines its results.
 type Spec struct {
-	bank.Spec
+	bank.RunSpec
 	Dataset  string            `json:"dataset"`
 	DataSHA  string            `json:"data_sha256"`
 	Samples  int               `json:"conversations"` // of the file

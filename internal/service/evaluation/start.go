@@ -104,7 +104,7 @@ func (s *Service) startTraining(ctx context.Context, e evaluation, u unit) (out 
 		return out, err
 	}
 	l := e.spec.Learning
-	spec := train.Spec{Spec: e.spec.Spec, Keeping: e.spec.Keeping, Bank: name, Recipe: l.Recipe, Stages: l.Stages,
+	spec := train.Spec{RunSpec: e.spec.RunSpec, Keeping: e.spec.Keeping, Bank: name, Recipe: l.Recipe, Stages: l.Stages,
 		Iterations: l.Iterations, Episodes: l.Episodes, Parallel: e.limits.Parallel, Seed: e.spec.Seed,
 		Score: l.Score, Design: true, RefineOnly: u.Row == RefineOnly}
 	made, err := s.ports.Trainings.AcceptSplit(ctx, train.Request{Workspace: ws, WorkspaceKey: e.key,
@@ -161,7 +161,7 @@ func (s *Service) startBuild(ctx context.Context, e evaluation, n int, u unit, s
 		return out, err
 	}
 	made, err := s.ports.Builds.Accept(ctx, build.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Trace: u.Sample,
-		Messages: messages, Bank: bank.Default, Spec: e.spec.Spec, Keeping: keeping, Retry: true})
+		Messages: messages, Bank: bank.Default, Spec: e.spec.RunSpec, Keeping: keeping, Retry: true})
 	return startedUnit{Workspace: ws.ID, Key: ws.Key, Name: ws.Name, Run: made.Ref.Run, Skills: head.Bank.Len()}, err
 }
 

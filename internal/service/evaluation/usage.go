@@ -130,7 +130,7 @@ type Progress struct {
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
 	var e evaluation
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, _, over, err := bank.Read[Spec, Result](ctx, tx, ref)
+		r, _, over, err := bank.ReadSpec[Spec, Result](ctx, tx, ref)
 		out.Status, out.Attempt, out.Result = r.Status, r.Attempt, over
 		if err != nil || over != nil {
 			return err

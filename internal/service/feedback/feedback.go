@@ -80,9 +80,9 @@ type Ports struct {
 	Answers Answers
 	Cases   Cases
 	Skills  Skills
-	Rounds  DueRuns          // evolution rounds
-	Updates DueRuns          // policy updates
-	Spec    func() bank.Spec // configuration of learning runs
+	Rounds  DueRuns             // evolution rounds
+	Updates DueRuns             // policy updates
+	Spec    func() bank.RunSpec // configuration of learning runs
 	Log     *slog.Logger
 }
 

@@ -1,9 +1,10 @@
 package inspect
 
 import (
-	"cairn/internal/domain/run"
 	"context"
 	"time"
+
+	"cairn/internal/domain/run"
 )
 
 // pollInterval is the time between two polls of a run, in addition to notifications.

@@ -35,7 +35,7 @@ func NewTraces(p TracePorts) (*Traces, error) {
 }
 
 // Receive stores the spans of a request durably. A repeated span has no effect.
-func (t *Traces) Receive(ctx context.Context, ws int64, b *format.Batch) (received int, err error) {
+func (t *Traces) Receive(ctx context.Context, ws int64, b *format.SpanBatch) (received int, err error) {
 	if len(b.Spans) == 0 && len(b.Ended) == 0 {
 		return 0, nil
 	}
@@ -63,7 +63,7 @@ func (t *Traces) Import(ctx context.Context, ws int64, session string) error {
 	if len(open) == 0 {
 		return t.Store.ImportSpans(ctx, ws, key, nil, nil)
 	}
-	file, err := traceFile(format.Name(key), open[0].Format, format.File(lines))
+	file, err := traceFile(format.SpanFileName(key), open[0].Format, format.SpanFile(lines))
 	if fault.CodeOf(err) == fault.InvalidArgument {
 		// Each span was read when it arrived, so this is a bug. Without its content, the others are not held up.
 		t.Log.Error("trace not imported", "workspace", ws, "spans", len(ids), "error", err)

@@ -19,7 +19,7 @@ import (
 
 // exported returns the batch of a request with spans of model requests: conversation and texts of its messages. number
 // is the number of the first span. If ended, the root span follows.
-func exported(t *testing.T, number int, ended bool, conversation string, requests ...[]string) *format.Batch {
+func exported(t *testing.T, number int, ended bool, conversation string, requests ...[]string) *format.SpanBatch {
 	t.Helper()
 	const trace = `"traceId":"0102030405060708090a0b0c0d0e0f10"`
 	spans := ""
@@ -42,9 +42,10 @@ func exported(t *testing.T, number int, ended bool, conversation string, request
 		parent = ""
 	}
 	spans += fmt.Sprintf(`{%s,"spanId":"ff%014x","parentSpanId":%q}`, trace, number, parent)
-	r, err := format.Decode(format.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[`+spans+`]}]}]}`))
+	r, err := format.DecodeSpans(format.JSONContent,
+		[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[`+spans+`]}]}]}`))
 	testkit.Must(t, err)
-	return format.Collect(r)
+	return format.CollectSpans(r)
 }
 
 func openTraces(t *testing.T, store store.Traces) *intake.Traces {
@@ -79,7 +80,7 @@ func importAll(t *testing.T, db *pgtest.Store) {
 func TestAConversationIsImportedWhenItsSpansHaveEnded(t *testing.T) {
 	db := pgtest.Open(t)
 	traces := openTraces(t, db.Traces())
-	receive := func(b *format.Batch, want int) {
+	receive := func(b *format.SpanBatch, want int) {
 		t.Helper()
 		if n, err := traces.Receive(t.Context(), db.A.ID, b); err != nil || n != want {
 			t.Errorf("received %d new spans, %v, want %d", n, err, want)

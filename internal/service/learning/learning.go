@@ -80,7 +80,7 @@ func New(p Ports) (*Service, error) {
 		return nil, err
 	}
 	s.Updates, err = live.NewAdaptation(live.AdaptationPorts{Store: p.Store, Banks: s.Banks, Controller: p.Controller,
-		Player:  bank.Player{Encoder: encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge},
+		Player:  bank.EpisodePlayer{Encoder: encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge},
 		Starter: p.Starter})
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 		return err
 	}))
 	l.Import(4)
-	trains := train.Request{Workspace: l.DB.A.ID, Spec: train.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1,
+	trains := train.Request{Workspace: l.DB.A.ID, Spec: train.Spec{RunSpec: l.Spec(), Stages: 1, Iterations: 1,
 		Episodes: 1}}
 	trains.Keeping.Tokens, trains.Keeping.K = 24, 4
 	trained, err := l.Trainings.Accept(ctx, trains)

@@ -16,9 +16,9 @@ const maxCommand = 8 << 10
 // the command would not do what its author expects.
 const meaning = ";&|<>()$`*?[]{}~#!"
 
-// Parse splits a command line into words as a shell does, with quotes and backslashes only. Other
+// ParseCommand splits a command line into words as a shell does, with quotes and backslashes only. Other
 // shell syntax returns CommandRefused, and an open quote returns InvalidArgument.
-func Parse(command string) (words []string, err error) {
+func ParseCommand(command string) (words []string, err error) {
 	if len(command) > maxCommand || !utf8.ValidString(command) {
 		return nil, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid command: %d bytes, or not UTF-8 text", len(command)),

@@ -16,19 +16,19 @@ func TestACommandIsWordsAndNothingElse(t *testing.T) {
 		`grep "a\$b" x"y"'z'`:              {"grep", "a$b", "xyz"},
 		"":                                 nil,
 	} {
-		if got, err := Parse(command); err != nil || !slices.Equal(got, want) {
+		if got, err := ParseCommand(command); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q %v", command, got, err)
 		}
 	}
 	for _, command := range []string{"ls; id", "ls && id", "ls | sh", "ls > /x", "cat < x", "echo $HOME", "echo $(id)",
 		"echo `id`", `echo "$(id)"`, "echo \"`id`\"", "ls\nid", "ls\rid", "ls\x00", "ls *", "ls ~", "(id)", "ls & id",
 		"{ id; }", "ls # x", "ls [a]", "! ls"} {
-		if _, err := Parse(command); fault.CodeOf(err) != fault.CommandRefused {
+		if _, err := ParseCommand(command); fault.CodeOf(err) != fault.CommandRefused {
 			t.Errorf("%q: %v", command, err)
 		}
 	}
 	for _, command := range []string{`ls "a`, "ls 'a", `ls \`, "ls \xff"} {
-		if _, err := Parse(command); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := ParseCommand(command); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%q: %v", command, err)
 		}
 	}

@@ -118,7 +118,7 @@ func (in CommandArgs) words() ([]string, error) {
 		)
 	}
 	if in.Command != "" {
-		return Parse(in.Command)
+		return ParseCommand(in.Command)
 	}
 	for _, w := range in.Parameters {
 		if strings.ContainsRune(w, 0) {

@@ -13,7 +13,8 @@ import (
 
 // TakeLease takes or extends the lease of the actor's target for the given time. If another holder
 // has the lease, TakeLease returns Unavailable, and the caller retries.
-func (l *LongTermService) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out memory.Lease,
+func (l *LongTermService) TakeLease(ctx context.Context, a agent.Actor, holder string,
+	lives time.Duration) (out memory.Lease,
 	err error) {
 	if holder == "" || lives <= 0 {
 		return out, fault.New(fault.InvalidArgument, "lease holder and duration are required", "")

@@ -63,7 +63,8 @@ type DecisionResult struct {
 // Approve applies a pending write under the origin of its author. If an entry has changed since,
 // the write becomes a conflict. Approve then returns VersionConflict, also when it is called again. A
 // blocking finding needs an override.
-func (k *PromptService) Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (DecisionResult, error) {
+func (k *PromptService) Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (DecisionResult,
+	error) {
 	if err := RequirePerson(a, "approving"); err != nil {
 		return DecisionResult{}, err
 	}

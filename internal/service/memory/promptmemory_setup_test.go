@@ -35,7 +35,8 @@ func setup(t *testing.T) *bundle {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := b.promptDB.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	b.PromptService = &memories.PromptService{PromptPorts: memories.PromptPorts{Store: b.promptDB.Store, Embedder: embedder, Space: space,
+	b.PromptService = &memories.PromptService{PromptPorts: memories.PromptPorts{Store: b.promptDB.Store,
+		Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	return b
 }

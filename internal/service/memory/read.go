@@ -86,7 +86,8 @@ func (k *PromptService) Get(ctx context.Context, a agent.Actor, id string) (e me
 }
 
 // History lists the revisions of an entry, latest first.
-func (k *PromptService) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
+func (k *PromptService) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision,
+	err error) {
 	err = k.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.PromptMemory().Memory(ctx, id); err != nil {
 			return err

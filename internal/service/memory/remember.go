@@ -256,7 +256,8 @@ type Subject struct {
 }
 
 // SubjectMemories reads up to most memories of the actor's subject, which may be unknown.
-func (l *LongTermService) SubjectMemories(ctx context.Context, tx store.Tx, a agent.Actor, most int) (out Subject, err error) {
+func (l *LongTermService) SubjectMemories(ctx context.Context, tx store.Tx, a agent.Actor, most int) (out Subject,
+	err error) {
 	g := &writing{LongTermService: l, tx: tx, a: a}
 	if out.Scope, err = g.scope(ctx, false); err != nil {
 		return out, err

@@ -99,7 +99,8 @@ const NothingFound = "(no memories found)"
 
 // Retrieve finds memories of targets by words and meaning. It returns each memory once, in the
 // order of the queries.
-func (l *LongTermService) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out RetrieveResult, err error) {
+func (l *LongTermService) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out RetrieveResult,
+	err error) {
 	if n := len(in.Wants); n == 0 || n > MostWants {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("call has %d queries, want 1 to %d", n, MostWants),
 			"split the queries over several calls")
@@ -137,7 +138,8 @@ type answer struct {
 }
 
 // present joins the results and records which memories the run has seen.
-func (l *LongTermService) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out RetrieveResult,
+func (l *LongTermService) present(ctx context.Context, a agent.Actor, in RetrieveArgs,
+	answers []answer) (out RetrieveResult,
 	err error) {
 	var items []ItemResult
 	var lines []string
@@ -221,7 +223,8 @@ func (l *LongTermService) answer(ctx context.Context, a agent.Actor, in Retrieve
 }
 
 // wanted returns the target of a query.
-func (l *LongTermService) wanted(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (memory.Target, error) {
+func (l *LongTermService) wanted(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (memory.Target,
+	error) {
 	if want.Type == "" {
 		return subject(a)
 	}

@@ -129,7 +129,8 @@ func TestUndoOfTheRunBringsBackWhatItMoved(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	core(b)
-	long := &memories.LongTermService{Ports: memories.Ports{Store: b.promptDB.Store, Embedder: b.Embedder, Space: b.PromptService.Space,
+	long := &memories.LongTermService{Ports: memories.Ports{Store: b.promptDB.Store, Embedder: b.Embedder,
+		Space:  b.PromptService.Space,
 		Finder: b.Finder}}
 	first := b.noted(b.Run(), "Quinoa is on shelf A").IDs[0]
 	b.noted(b.Run(), "Ladles are in a box.")

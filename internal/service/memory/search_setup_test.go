@@ -21,9 +21,10 @@ type promptLong struct {
 func promptSetupLong(t *testing.T) *promptLong {
 	t.Helper()
 	b := setup(t)
-	return &promptLong{b, &memories.LongTermService{Ports: memories.Ports{Store: b.promptDB.Store, Embedder: b.PromptService.Embedder,
-		Space:  b.PromptService.Space,
-		Finder: b.PromptService.Finder}}}
+	return &promptLong{b, &memories.LongTermService{Ports: memories.Ports{Store: b.promptDB.Store,
+		Embedder: b.PromptService.Embedder,
+		Space:    b.PromptService.Space,
+		Finder:   b.PromptService.Finder}}}
 }
 
 // about returns the actor of a specialist's call for a target, in a run and a session.

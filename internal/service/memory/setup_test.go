@@ -34,7 +34,8 @@ func setupLong(t *testing.T) *long {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := l.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	l.LongTermService = &memories.LongTermService{Ports: memories.Ports{Store: l.db.Store, Embedder: embedder, Space: space,
+	l.LongTermService = &memories.LongTermService{Ports: memories.Ports{Store: l.db.Store, Embedder: embedder,
+		Space:  space,
 		Finder: search.Finder{Index: l.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	return l
 }

@@ -70,7 +70,8 @@ func (g *writing) summarize(ctx context.Context, m NewMemory, targets []string, 
 
 // SummaryTargets adds targets to the summary of the actor's session, because they are only known
 // after the hand-off. A session without a summary is skipped.
-func (l *LongTermService) SummaryTargets(ctx context.Context, a agent.Actor, targets []memory.Task) ([]ItemResult, error) {
+func (l *LongTermService) SummaryTargets(ctx context.Context, a agent.Actor, targets []memory.Task) ([]ItemResult,
+	error) {
 	if a.Subject.History == "" {
 		return nil, fault.New(fault.OutOfScope, "session is required", "")
 	}

@@ -32,7 +32,8 @@ func (l *LongTermService) AddTargets(ctx context.Context, a agent.Actor, in []Ne
 
 // AddNamedTargets registers targets by names that a model wrote. If a name means a registered target,
 // AddNamedTargets returns that target.
-func (l *LongTermService) AddNamedTargets(ctx context.Context, a agent.Actor, in []NewTarget) ([]RegisteredTarget, error) {
+func (l *LongTermService) AddNamedTargets(ctx context.Context, a agent.Actor, in []NewTarget) ([]RegisteredTarget,
+	error) {
 	return l.addTargets(ctx, a, in, (*writing).registerName)
 }
 

@@ -155,7 +155,8 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	for name, c := range map[string]func(l *long, k *memories.LongTermService, a agent.Actor, known string) (any, error){
+	for name, c := range map[string]func(l *long, k *memories.LongTermService, a agent.Actor, known string) (any,
+		error){
 		"add": func(l *long, k *memories.LongTermService, a agent.Actor, _ string) (any, error) {
 			return k.AddMemories(l.t.Context(), a,
 				[]memories.NewMemory{{Content: "Plays go"}, {Index: 1, Content: "Likes tea"}})

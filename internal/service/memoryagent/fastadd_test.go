@@ -62,7 +62,8 @@ func setup(t *testing.T) *bundle {
 	calls, err := ledger.New(ledger.Ports{Store: b.Store.Store, Model: openai.New(openai.Config{BaseURL: b.model.URL}),
 		Lease: lease, StoreRetryFor: time.Second})
 	testkit.Must(t, err)
-	b.adds, err = memoryagent.NewAdder(memoryagent.AdderPorts{Store: b.Store.Store, LongTerm: b.longTerm, Finder: finder, Calls: calls})
+	b.adds, err = memoryagent.NewAdder(memoryagent.AdderPorts{Store: b.Store.Store, LongTerm: b.longTerm,
+		Finder: finder, Calls: calls})
 	testkit.Must(t, err)
 	b.agents = &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store.Store, LongTerm: b.longTerm,
 		Registry: memoryagent.NewRegistry()}}

@@ -46,7 +46,7 @@ type Days interface {
 // Specs returns the configurations to which new runs are pinned.
 type Specs struct {
 	Agents  func() agentrun.Spec
-	Build   func() bank.Spec
+	Build   func() bank.RunSpec
 	Distill func() distill.Spec
 }
 

@@ -65,7 +65,8 @@ func idleSetup(t *testing.T) *idleBundle {
 	})
 	testkit.Must(t, err)
 	gate := transcript.Gate{Policy: transcript.GateAuto, MinToolMessages: 4, MinMessages: 6}
-	b.IdleReader, err = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: b.Store, Agents: agents, Builder: skills.Builds, Learner: learner,
+	b.IdleReader, err = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: b.Store, Agents: agents,
+		Builder: skills.Builds, Learner: learner,
 		Distiller: &distill.Service{Ports: distill.Ports{Store: b.Store, Embedder: embedder}}, Days: b.days,
 		Specs: memoryagent.Specs{Build: skills.Spec,
 			Agents:  func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} },
@@ -234,7 +235,8 @@ func TestAServiceWithoutAPortIsRefused(t *testing.T) {
 	} {
 		p := b.IdleReaderPorts
 		leave(&p)
-		if _, err := memoryagent.NewIdleReader(p); err == nil || !strings.Contains(err.Error(), "port "+name+" is nil") {
+		if _, err := memoryagent.NewIdleReader(p); err == nil || !strings.Contains(err.Error(),
+			"port "+name+" is nil") {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}

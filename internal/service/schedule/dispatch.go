@@ -44,7 +44,7 @@ type DispatcherPorts struct {
 	Messages  Messages
 	Timeouts  contract.StepTimeouts // of a curation
 	TurnSpec  func() agentrun.Spec  // returns the configuration of a new turn
-	LearnSpec func() bank.Spec      // returns the configuration of a new learning run
+	LearnSpec func() bank.RunSpec   // returns the configuration of a new learning run
 	Log       *slog.Logger
 }
 

@@ -22,7 +22,7 @@ const (
 
 // candidates are the documents with the highest scores by words, and how they were found.
 type candidates struct {
-	search.Result
+	search.WordResult
 	passing filter
 	stats   domainindex.Statistics
 	words   []search.Word
@@ -51,7 +51,7 @@ func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request
 	if done, err := c.among(ctx, index, source); done || err != nil {
 		return c, err
 	}
-	c.Result, err = search.Search(ctx, source.plan(c.stats), source, search.Options{Docs: c.stats.Docs,
+	c.WordResult, err = search.SearchWords(ctx, source.plan(c.stats), source, search.WordOptions{Docs: c.stats.Docs,
 		Kept: max(1, c.passing.kept(c.stats)), K: c.limit, Work: c.weights.Work,
 		Until: time.Now().Add(time.Duration(c.weights.TimeoutMS) * time.Millisecond)})
 	return c, err
@@ -59,13 +59,13 @@ func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request
 
 // ByWords returns the k documents with the highest scores by words that may pass the filter of r,
 // before ranking, and how they were found. It is for measurements: Find ranks such documents.
-func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out search.Result, err error) {
+func (f Finder) ByWords(ctx context.Context, ws int64, r Request, k int) (out search.WordResult, err error) {
 	if err := r.check(); err != nil {
 		return out, err
 	}
 	err = f.Index.Read(ctx, ws, func(ctx context.Context, index domainindex.Reader) error {
 		found, err := f.byWords(ctx, index, r, domainindex.Hashes(r.Query), k)
-		out = found.Result
+		out = found.WordResult
 		return err
 	})
 	return out, err
@@ -92,7 +92,10 @@ func (f Finder) ByVector(ctx context.Context, ws int64, r Request, k int) (out [
 		if err != nil {
 			return err
 		}
-		documents = slices.DeleteFunc(documents, func(d search.Document) bool { return d.Rejected || d.VectorRank == 0 })
+		documents = slices.DeleteFunc(documents, func(d search.Document) bool {
+			return d.Rejected ||
+				d.VectorRank == 0
+		})
 		slices.SortFunc(documents, func(a, b search.Document) int { return cmp.Compare(a.VectorRank, b.VectorRank) })
 		for _, d := range documents[:min(k, len(documents))] {
 			out = append(out, d.ID)
@@ -133,7 +136,7 @@ func (f Finder) read(ctx context.Context, index domainindex.Reader, r Request, q
 
 // weights applies profiles to the defaults, the most specific last.
 func (f Finder) weights(workspace, request search.Profile) search.Weights {
-	w := search.Defaults()
+	w := search.DefaultWeights()
 	w.Vector, w.MinCosine = f.VectorShare, f.MinCosine
 	return request.Apply(workspace.Apply(f.Profile.Apply(w)))
 }
@@ -178,7 +181,7 @@ func (f Finder) nearest(ctx context.Context, index domainindex.Reader, c candida
 }
 
 // documentsOf reads the candidates.
-func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, hits []search.Hit,
+func documentsOf(ctx context.Context, index domainindex.Reader, passing filter, hits []search.WordHit,
 	near []domainindex.Neighbor) (
 	[]search.Document, error) {
 	ids := make([]int64, 0, len(hits)+len(near))
@@ -217,14 +220,15 @@ type wordSource struct {
 func (s wordSource) plan(stats domainindex.Statistics) []search.QueryWord {
 	out := make([]search.QueryWord, len(s.words))
 	for i, w := range s.words {
-		out[i] = search.QueryWord{Term: int64(w.Term), DF: w.DF, IDF: w.Weight(), MaxWeight: stats.Terms[w.Term].MaxWeight}
+		out[i] = search.QueryWord{Term: int64(w.Term), DF: w.DF, IDF: w.Weight(),
+			MaxWeight: stats.Terms[w.Term].MaxWeight}
 	}
 	return out
 }
 
 // Best implements lexplan.Source: each set of words is combined with each alternative
 // of the filter.
-func (s wordSource) Best(ctx context.Context, sets [][]int, n int) ([]search.Hit, error) {
+func (s wordSource) Best(ctx context.Context, sets [][]int, n int) ([]search.WordHit, error) {
 	q := domainindex.CandidateQuery{Words: map[int32]float32{}, After: s.filter.After, Before: s.filter.Before,
 		Limit: n}
 	for _, w := range s.words {

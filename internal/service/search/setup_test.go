@@ -47,8 +47,9 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) fill() {
 	b.t.Helper()
 	b.skill("open-boathouse", "Open the boathouse in the morning")
-	memories := &promptmemory.PromptService{PromptPorts: promptmemory.PromptPorts{Store: b.db.Store, Embedder: b.Finder.Embedder,
-		Space: b.Finder.Space}}
+	memories := &promptmemory.PromptService{PromptPorts: promptmemory.PromptPorts{Store: b.db.Store,
+		Embedder: b.Finder.Embedder,
+		Space:    b.Finder.Space}}
 	fact := promptmemory.SaveArgs{Content: "The boathouse opens at eight."}
 	_, err := memories.Save(b.t.Context(), b.User(), fact)
 	testkit.Must(b.t, err)
@@ -124,7 +125,7 @@ func (x *index) Statistics(context.Context, []int32) (domainindex.Statistics, er
 	return domainindex.Statistics{}, x.err
 }
 
-func (x *index) Candidates(context.Context, domainindex.CandidateQuery) ([]domainsearch.Hit, error) {
+func (x *index) Candidates(context.Context, domainindex.CandidateQuery) ([]domainsearch.WordHit, error) {
 	return nil, nil
 }
 
@@ -148,7 +149,7 @@ func (x *index) Matching(_ context.Context, _ memory.Filter, docs []int64) ([]in
 	return docs, x.err
 }
 
-func (x *index) Among(context.Context, []int64, map[int32]float32, int) ([]domainsearch.Hit, error) {
+func (x *index) Among(context.Context, []int64, map[int32]float32, int) ([]domainsearch.WordHit, error) {
 	return nil, x.err
 }
 

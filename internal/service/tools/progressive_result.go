@@ -1,10 +1,11 @@
 package tools
 
 import (
-	"cairn/internal/service/memory"
 	"fmt"
 	"slices"
 	"strings"
+
+	"cairn/internal/service/memory"
 )
 
 // itemsResult is the result of a call that changes memories.

@@ -1,13 +1,14 @@
 package apiclient_test
 
 import (
-	"cairn/internal/adapter/channel/apiclient"
 	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"cairn/internal/adapter/channel/apiclient"
 )
 
 func TestKeepOpensBrokenConnectionsAgain(t *testing.T) {
@@ -18,21 +19,23 @@ func TestKeepOpensBrokenConnectionsAgain(t *testing.T) {
 		last  error
 		want  error
 	}{
-		"after a short one it ends":    {[]time.Duration{time.Minute, time.Second}, apiclient.ErrBroken, apiclient.ErrBroken},
-		"another error ends it":        {[]time.Duration{time.Minute, time.Minute}, other, other},
-		"a canceled context ends it":   {[]time.Duration{time.Minute, 2 * time.Hour}, nil, context.DeadlineExceeded},
-		"also if the connection broke": {[]time.Duration{2 * time.Hour}, apiclient.ErrBroken, context.DeadlineExceeded},
+		"after a short one it ends": {[]time.Duration{time.Minute, time.Second}, apiclient.ErrSocketBroken,
+			apiclient.ErrSocketBroken},
+		"another error ends it":      {[]time.Duration{time.Minute, time.Minute}, other, other},
+		"a canceled context ends it": {[]time.Duration{time.Minute, 2 * time.Hour}, nil, context.DeadlineExceeded},
+		"also if the connection broke": {[]time.Duration{2 * time.Hour}, apiclient.ErrSocketBroken,
+			context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			n := 0
-			err := apiclient.Keep(ctx, func(context.Context) error {
+			err := apiclient.KeepSocket(ctx, func(context.Context) error {
 				time.Sleep(c.lives[n])
 				if n++; n == len(c.lives) {
 					return c.last
 				}
-				return fmt.Errorf("read: %w", apiclient.ErrBroken)
+				return fmt.Errorf("read: %w", apiclient.ErrSocketBroken)
 			})
 			if !errors.Is(err, c.want) || n != len(c.lives) {
 				t.Errorf("%s: %v after %d sessions", name, err, n)

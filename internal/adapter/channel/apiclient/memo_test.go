@@ -1,12 +1,13 @@
 package apiclient_test
 
 import (
-	"cairn/internal/adapter/channel/apiclient"
 	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"cairn/internal/adapter/channel/apiclient"
 )
 
 func TestAMemoAsksAgainAfterAnHourAndAfterAMinuteForAFailure(t *testing.T) {

@@ -20,17 +20,18 @@ const (
 	maxSize   = 4 << 20
 )
 
-// Conn is a connection. One goroutine reads; any number writes.
-type Conn struct {
+// Socket is a connection. One goroutine reads; any number writes.
+type Socket struct {
 	ws   *websocket.Conn
 	mu   sync.Mutex // of writes
 	idle atomic.Int64
 	stop func() bool
 }
 
-// Dial connects to a URL. The connection closes when ctx ends, and breaks if nothing arrives for the time idle. The
+// DialSocket connects to a URL. The connection closes when ctx ends, and breaks if nothing arrives for the time idle.
+// The
 // response is that of a server that refuses. Errors do not show the URL, which may hold a ticket.
-func Dial(ctx context.Context, url string, idle time.Duration) (*Conn, *http.Response, error) {
+func DialSocket(ctx context.Context, url string, idle time.Duration) (*Socket, *http.Response, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialTime}
 	ws, res, err := dialer.DialContext(ctx, url, nil)
 	var invalid *neturl.Error
@@ -41,21 +42,21 @@ func Dial(ctx context.Context, url string, idle time.Duration) (*Conn, *http.Res
 		return nil, res, fmt.Errorf("open the WebSocket: %w", err)
 	}
 	ws.SetReadLimit(maxSize)
-	c := &Conn{ws: ws, stop: context.AfterFunc(ctx, func() { _ = ws.Close() })}
+	c := &Socket{ws: ws, stop: context.AfterFunc(ctx, func() { _ = ws.Close() })}
 	c.SetIdle(idle)
 	ws.SetPongHandler(func(string) error { return c.extend() })
 	return c, res, nil
 }
 
 // SetIdle changes how long the connection may be silent. It applies from the next message on.
-func (c *Conn) SetIdle(idle time.Duration) { c.idle.Store(int64(idle)) }
+func (c *Socket) SetIdle(idle time.Duration) { c.idle.Store(int64(idle)) }
 
-func (c *Conn) extend() error {
+func (c *Socket) extend() error {
 	return c.ws.SetReadDeadline(time.Now().Add(time.Duration(c.idle.Load())))
 }
 
 // Read returns the next message.
-func (c *Conn) Read() ([]byte, error) {
+func (c *Socket) Read() ([]byte, error) {
 	if err := c.extend(); err != nil {
 		return nil, err
 	}
@@ -64,12 +65,12 @@ func (c *Conn) Read() ([]byte, error) {
 }
 
 // Binary writes a binary message.
-func (c *Conn) Binary(data []byte) error { return c.write(websocket.BinaryMessage, data) }
+func (c *Socket) Binary(data []byte) error { return c.write(websocket.BinaryMessage, data) }
 
 // Text writes a text message.
-func (c *Conn) Text(data []byte) error { return c.write(websocket.TextMessage, data) }
+func (c *Socket) Text(data []byte) error { return c.write(websocket.TextMessage, data) }
 
-func (c *Conn) write(kind int, data []byte) error {
+func (c *Socket) write(kind int, data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.ws.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
@@ -79,12 +80,12 @@ func (c *Conn) write(kind int, data []byte) error {
 }
 
 // Ping asks the other side for a sign of life.
-func (c *Conn) Ping() error {
+func (c *Socket) Ping() error {
 	return c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTime))
 }
 
 // Close closes the connection.
-func (c *Conn) Close() error {
+func (c *Socket) Close() error {
 	c.stop()
 	return c.ws.Close()
 }

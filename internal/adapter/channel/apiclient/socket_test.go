@@ -47,7 +47,7 @@ func TestASilentConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	silent := make(chan struct{})
 	t.Cleanup(func() { close(silent) })
-	c, _, err := apiclient.Dial(t.Context(), serve(t, func(*websocket.Conn) { <-silent }), 50*time.Millisecond)
+	c, _, err := apiclient.DialSocket(t.Context(), serve(t, func(*websocket.Conn) { <-silent }), 50*time.Millisecond)
 	testkit.Must(t, err)
 	defer c.Close()
 	testkit.Must(t, c.Ping())
@@ -59,7 +59,7 @@ func TestASilentConnectionBreaks(t *testing.T) {
 func TestPongsKeepAConnectionOpen(t *testing.T) {
 	t.Parallel()
 	said := make(chan struct{})
-	c, _, err := apiclient.Dial(t.Context(), serve(t, func(ws *websocket.Conn) {
+	c, _, err := apiclient.DialSocket(t.Context(), serve(t, func(ws *websocket.Conn) {
 		go func() {
 			<-said
 			_ = ws.WriteMessage(websocket.TextMessage, []byte("late"))
@@ -83,7 +83,7 @@ func TestPongsKeepAConnectionOpen(t *testing.T) {
 func TestAConnectionEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	c, _, err := apiclient.Dial(ctx, serve(t, read), time.Minute)
+	c, _, err := apiclient.DialSocket(ctx, serve(t, read), time.Minute)
 	testkit.Must(t, err)
 	cancel()
 	if _, err := c.Read(); err == nil {
@@ -96,7 +96,7 @@ func TestErrorsDoNotShowTheTicket(t *testing.T) {
 	address := strings.Replace(serve(t, read), "right", "secret-ticket", 1)
 	const query = "/?ticket=secret-ticket"
 	for _, url := range []string{address, "ws://[broken" + query, "ws://127.0.0.1:1" + query} {
-		_, _, err := apiclient.Dial(t.Context(), url, time.Minute)
+		_, _, err := apiclient.DialSocket(t.Context(), url, time.Minute)
 		if err == nil || strings.Contains(err.Error(), "secret-ticket") {
 			t.Errorf("%v", err)
 		}

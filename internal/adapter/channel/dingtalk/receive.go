@@ -19,11 +19,11 @@ import (
 const pongTime = 30 * time.Second
 
 // errMove means that the server asked to connect again. It closes the connection after 10 seconds.
-var errMove = fmt.Errorf("%w: the server closes it", apiclient.ErrBroken)
+var errMove = fmt.Errorf("%w: the server closes it", apiclient.ErrSocketBroken)
 
 // Receive reads messages until ctx is done. DingTalk keeps no cursor.
 func (a *Adapter) Receive(ctx context.Context, _ string, accept service.Accept) error {
-	return apiclient.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, accept) })
+	return apiclient.KeepSocket(ctx, func(ctx context.Context) error { return a.session(ctx, accept) })
 }
 
 // endpoint asks for a place to connect to, and a ticket.
@@ -49,7 +49,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 	if err != nil {
 		return err
 	}
-	conn, _, err := apiclient.Dial(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime)
+	conn, _, err := apiclient.DialSocket(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 	for {
 		raw, err := conn.Read()
 		if err != nil {
-			return fmt.Errorf("%w: %w", apiclient.ErrBroken, err)
+			return fmt.Errorf("%w: %w", apiclient.ErrSocketBroken, err)
 		}
 		frame, err := payload.DecodeDataFrame(raw)
 		if err != nil {
@@ -73,7 +73,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 // handle accepts the message of a frame, and then acknowledges it.
 func (a *Adapter) handle(
 	ctx context.Context,
-	conn *apiclient.Conn,
+	conn *apiclient.Socket,
 	frame *payload.DataFrame,
 	accept service.Accept,
 ) error {
@@ -100,12 +100,12 @@ func (a *Adapter) handle(
 		answer.Code = payload.DataFrameResponseStatusCodeKHandlerNotFound
 	}
 	if err := write(conn, frame, answer); err != nil {
-		return fmt.Errorf("%w: acknowledge a message: %w", apiclient.ErrBroken, err)
+		return fmt.Errorf("%w: acknowledge a message: %w", apiclient.ErrSocketBroken, err)
 	}
 	return nil
 }
 
-func write(conn *apiclient.Conn, frame *payload.DataFrame, answer *payload.DataFrameResponse) error {
+func write(conn *apiclient.Socket, frame *payload.DataFrame, answer *payload.DataFrameResponse) error {
 	answer.SetHeader(payload.DataFrameHeaderKMessageId, frame.GetMessageId())
 	answer.SetHeader(payload.DataFrameHeaderKContentType, payload.DataFrameContentTypeKJson)
 	raw, err := json.Marshal(answer)
@@ -116,7 +116,7 @@ func write(conn *apiclient.Conn, frame *payload.DataFrame, answer *payload.DataF
 }
 
 // pings keeps a connection open. It breaks if the server does not answer.
-func (a *Adapter) pings(ctx context.Context, conn *apiclient.Conn) {
+func (a *Adapter) pings(ctx context.Context, conn *apiclient.Socket) {
 	tick := time.NewTicker(a.Ping)
 	defer tick.Stop()
 	for {

@@ -31,12 +31,12 @@ func (a *Adapter) Receive(ctx context.Context, _ string, accept service.Accept) 
 	if err != nil {
 		return err
 	}
-	return apiclient.Keep(ctx, func(ctx context.Context) error { return a.session(ctx, bot, accept) })
+	return apiclient.KeepSocket(ctx, func(ctx context.Context) error { return a.session(ctx, bot, accept) })
 }
 
 // line is an open connection.
 type line struct {
-	*apiclient.Conn
+	*apiclient.Socket
 	service int32
 	every   chan time.Duration // changes of the time between two pings
 	parts   map[string]*parts
@@ -62,7 +62,7 @@ func (a *Adapter) session(ctx context.Context, bot string, accept service.Accept
 	for {
 		raw, err := l.Read()
 		if err != nil {
-			return fmt.Errorf("%w: %w", apiclient.ErrBroken, err)
+			return fmt.Errorf("%w: %w", apiclient.ErrSocketBroken, err)
 		}
 		var f Frame
 		if err := f.Unmarshal(raw); err != nil {
@@ -93,7 +93,7 @@ func (a *Adapter) handle(ctx context.Context, l *line, f *Frame, bot string, acc
 		}
 	}
 	if err := l.answer(f, http.StatusOK); err != nil {
-		return fmt.Errorf("%w: acknowledge an event: %w", apiclient.ErrBroken, err)
+		return fmt.Errorf("%w: acknowledge an event: %w", apiclient.ErrSocketBroken, err)
 	}
 	return nil
 }
@@ -230,13 +230,13 @@ func (a *Adapter) dial(ctx context.Context) (*line, time.Duration, error) {
 	}
 	number, _ := strconv.ParseInt(u.Query().Get("service_id"), 10, 32)
 	every := at.ClientConfig.ping()
-	conn, res, err := apiclient.Dial(ctx, at.URL, every+pongTime)
+	conn, res, err := apiclient.DialSocket(ctx, at.URL, every+pongTime)
 	if err != nil {
 		if res != nil {
 			err = fmt.Errorf("%w: %s %s", err, res.Header.Get("Handshake-Status"), res.Header.Get("Handshake-Msg"))
 		}
 		return nil, 0, err
 	}
-	l := &line{Conn: conn, service: int32(number), every: make(chan time.Duration, 1), parts: map[string]*parts{}}
+	l := &line{Socket: conn, service: int32(number), every: make(chan time.Duration, 1), parts: map[string]*parts{}}
 	return l, every, nil
 }

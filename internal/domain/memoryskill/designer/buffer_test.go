@@ -1,10 +1,11 @@
 package designer_test
 
 import (
-	"cairn/internal/domain/memoryskill/designer"
 	"fmt"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 // held formats a buffer as key:failures@iteration.

@@ -1,8 +1,9 @@
 package designer_test
 
 import (
-	"cairn/internal/domain/memoryskill/designer"
 	"testing"
+
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 func TestCorrectionsAreHeardAndRefusalsAreNot(t *testing.T) {

@@ -51,7 +51,9 @@ type JudgeVerdict struct {
 // Judge defines how answers from memory are scored. The scores are the rewards of a training
 // and the results of a comparison on held-out conversations.
 //
-//	verdict, err := designer.Judge(ctx, designer.JudgeInput{Question: …, Gold: …, Retrieved: …, Score: designer.ByRecall})
+//	verdict, err := designer.Judge(ctx, designer.JudgeInput{Question: …, Gold: …, Retrieved: …, Score:
+//
+// designer.ByRecall})
 type Judge interface {
 	Judge(ctx context.Context, in JudgeInput) (JudgeVerdict, error)
 }

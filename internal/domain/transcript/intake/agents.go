@@ -21,8 +21,8 @@ func sweAgent() Adapter {
 }
 
 // readSWE reads the steps of SWE-agent, or the messages of mini-SWE-agent.
-func readSWE(s *Source, k *Sink) error {
-	return s.Values(func(n Value) error {
+func readSWE(s *JSONSource, k *Sink) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		t := k.open("")
 		t.Session = compare(o.Str("instance_id"), o.Str("environment"))
@@ -52,7 +52,7 @@ func readSWE(s *Source, k *Sink) error {
 }
 
 // readMini reads a message of mini-SWE-agent. Its actions are in extra.
-func readMini(s *Source, t *talk, n Value, o Object) error {
+func readMini(s *JSONSource, t *talk, n JSONValue, o JSONObject) error {
 	if err := readChatMessage(s, t, n, o); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func readMini(s *Source, t *talk, n Value, o Object) error {
 
 // readSWESteps reads thoughts, actions and observations. The history holds the first messages, which
 // no step repeats.
-func readSWESteps(t *talk, o Object, steps Value) {
+func readSWESteps(t *talk, o JSONObject, steps JSONValue) {
 	for _, m := range o["history"].Items() {
 		mo := m.Members()
 		role, known := transcript.ParseRole(mo.Str("role"))
@@ -126,8 +126,8 @@ func atif() Adapter {
 		}, read: readATIF}
 }
 
-func readATIF(s *Source, k *Sink) error {
-	return s.Values(func(n Value) error {
+func readATIF(s *JSONSource, k *Sink) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		if !o["steps"].IsArray() {
 			if err := k.foreignRecord(n); err != nil {
@@ -150,7 +150,7 @@ func readATIF(s *Source, k *Sink) error {
 var atifSources = map[string]transcript.Role{"system": transcript.System, "user": transcript.User,
 	"agent": transcript.Assistant}
 
-func readATIFStep(s *Source, t *talk, step Value) error {
+func readATIFStep(s *JSONSource, t *talk, step JSONValue) error {
 	o := step.Members()
 	role, known := atifSources[o.Str("source")]
 	if !known {
@@ -209,9 +209,9 @@ const openHandsKinds = "MessageEvent ActionEvent ObservationEvent AgentErrorEven
 	"SystemPromptEvent Condensation CondensationRequest CondensationSummaryEvent ConversationStateUpdateEvent " +
 	"PauseEvent TokenEvent ConversationErrorEvent LLMCompletionLogEvent InterruptEvent"
 
-func readOpenHands(s *Source, k *Sink) error {
+func readOpenHands(s *JSONSource, k *Sink) error {
 	var loose *talk
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		if history := o["history"]; history.IsArray() {
 			t := k.open("")
@@ -230,7 +230,7 @@ func readOpenHands(s *Source, k *Sink) error {
 	})
 }
 
-func readHandsEvent(t *talk, n Value, o Object) error {
+func readHandsEvent(t *talk, n JSONValue, o JSONObject) error {
 	k := t.sink
 	var m transcript.Message
 	switch kind := o.Str("kind"); kind {
@@ -266,7 +266,7 @@ func readHandsEvent(t *talk, n Value, o Object) error {
 }
 
 // handsAction reads an action of V1: the thought, and the call with its arguments.
-func handsAction(k *Sink, o Object) transcript.Message {
+func handsAction(k *Sink, o JSONObject) transcript.Message {
 	c := content{sink: k}
 	c.read(o["thought"])
 	c.think(o.Str("reasoning_content"))
@@ -279,7 +279,7 @@ func handsAction(k *Sink, o Object) transcript.Message {
 	return c.message(transcript.Assistant)
 }
 
-func handsResult(k *Sink, o Object) transcript.Message {
+func handsResult(k *Sink, o JSONObject) transcript.Message {
 	c := content{sink: k}
 	observation := o["observation"].Members()
 	if body := observation.First("content", "output"); !c.read(body) {
@@ -298,7 +298,7 @@ func handsResult(k *Sink, o Object) transcript.Message {
 }
 
 // readHandsV0 reads an event of V0. An observation names its action by cause.
-func readHandsV0(t *talk, n Value, o Object) error {
+func readHandsV0(t *talk, n JSONValue, o JSONObject) error {
 	k := t.sink
 	id := o.Str("id")
 	meta := o["tool_call_metadata"].Members()

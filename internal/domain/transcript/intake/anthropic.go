@@ -56,9 +56,9 @@ func claimAnthropicMessage(m record) (level, string) {
 	return best, reason
 }
 
-func readAnthropic(s *Source, k *Sink) error {
+func readAnthropic(s *JSONSource, k *Sink) error {
 	var loose *talk
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		if n.IsArray() {
 			return readAnthropicList(s, k.open(""), n)
 		}
@@ -85,7 +85,7 @@ func readAnthropic(s *Source, k *Sink) error {
 	})
 }
 
-func readAnthropicSystem(t *talk, system Value) {
+func readAnthropicSystem(t *talk, system JSONValue) {
 	if system.Absent() {
 		return
 	}
@@ -96,7 +96,7 @@ func readAnthropicSystem(t *talk, system Value) {
 	}
 }
 
-func readAnthropicList(s *Source, t *talk, messages Value) error {
+func readAnthropicList(s *JSONSource, t *talk, messages JSONValue) error {
 	for _, m := range messages.Items() {
 		if err := readAnthropicMessage(s, t, m); err != nil {
 			return err
@@ -105,7 +105,7 @@ func readAnthropicList(s *Source, t *talk, messages Value) error {
 	return nil
 }
 
-func readAnthropicMessage(s *Source, t *talk, n Value) error {
+func readAnthropicMessage(s *JSONSource, t *talk, n JSONValue) error {
 	o := n.Members()
 	role, known := transcript.ParseRole(o.Str("role"))
 	if !known {
@@ -163,7 +163,7 @@ func (b *blocks) turn(role transcript.Role, text string) {
 	b.author = author
 }
 
-func (b *blocks) read(n Value, role transcript.Role) {
+func (b *blocks) read(n JSONValue, role transcript.Role) {
 	b.flush(role)
 	if !n.IsArray() {
 		b.turn(role, n.Str())
@@ -178,7 +178,7 @@ func (b *blocks) read(n Value, role transcript.Role) {
 	}
 }
 
-func (b *blocks) block(item Value, role transcript.Role) {
+func (b *blocks) block(item JSONValue, role transcript.Role) {
 	if item.IsString() {
 		b.turn(role, item.Str())
 		b.kept.texts = append(b.kept.texts, item.Str())
@@ -207,7 +207,7 @@ func (b *blocks) block(item Value, role transcript.Role) {
 
 // result returns the message of a tool_result block. Results of tools that the server runs are
 // objects, which are kept as JSON text.
-func (b *blocks) result(o Object) transcript.Message {
+func (b *blocks) result(o JSONObject) transcript.Message {
 	c := &content{sink: b.sink}
 	body := o["content"]
 	if o.Str("type") == "tool_result" || o.Str("type") == "mcp_tool_result" {

@@ -17,8 +17,8 @@ func chatGPT() Adapter {
 		}, read: readChatGPT}
 }
 
-func readChatGPT(s *Source, k *Sink) error {
-	return s.Values(func(n Value) error {
+func readChatGPT(s *JSONSource, k *Sink) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		if !o["mapping"].IsObject() {
 			if err := k.foreignRecord(n); err != nil {
@@ -41,7 +41,7 @@ type export struct {
 }
 
 // read reads the path from the root to the current jsonread.Value, and counts the other branches.
-func (e *export) read(nodes Object, current string) {
+func (e *export) read(nodes JSONObject, current string) {
 	if nodes[current].Absent() {
 		current = newestNode(nodes)
 	}
@@ -82,7 +82,7 @@ func (e *export) flush() {
 }
 
 // newestNode returns the newest leaf of a conversation that states none.
-func newestNode(nodes Object) (newest string) {
+func newestNode(nodes JSONObject) (newest string) {
 	latest := -1.0
 	for id, n := range nodes {
 		if n.Get("children").Count() > 0 {
@@ -96,7 +96,7 @@ func newestNode(nodes Object) (newest string) {
 	return newest
 }
 
-func (e *export) message(n Value, o Object) {
+func (e *export) message(n JSONValue, o JSONObject) {
 	k := e.talk.sink
 	role, known := transcript.ParseRole(o["author"].Get("role").Str())
 	if !known {
@@ -146,7 +146,7 @@ func (e *export) message(n Value, o Object) {
 }
 
 // content reads the content of a message. It returns false if it belongs to the next reply.
-func (e *export) content(c *content, n Value, body Object) bool {
+func (e *export) content(c *content, n JSONValue, body JSONObject) bool {
 	c.sink.report.Parts++
 	switch kind := body.Str("content_type"); kind {
 	case "text", "multimodal_text":
@@ -187,7 +187,7 @@ func (e *export) content(c *content, n Value, body Object) bool {
 }
 
 // part reads a part of a text with images or speech.
-func (e *export) part(c *content, part Value) {
+func (e *export) part(c *content, part JSONValue) {
 	if part.IsString() {
 		if text := part.Str(); text != "" {
 			c.texts = append(c.texts, text)

@@ -41,10 +41,10 @@ type rollout struct {
 	named bool // the first header was read; a fork repeats the headers of its parents
 }
 
-func readCodex(s *Source, k *Sink) error {
+func readCodex(s *JSONSource, k *Sink) error {
 	t := k.open("")
 	r := rollout{sink: k, talk: t, items: items{talk: t, origin: codexOrigin, codes: map[string]int{}}}
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		if !n.IsObject() {
 			return s.Bad(n, "want an object a line")
 		}
@@ -52,7 +52,7 @@ func readCodex(s *Source, k *Sink) error {
 	})
 }
 
-func (r *rollout) read(n Value) error {
+func (r *rollout) read(n JSONValue) error {
 	o := n.Members()
 	payload := o["payload"]
 	kind := o.Str("type")
@@ -96,7 +96,7 @@ func (r *rollout) read(n Value) error {
 }
 
 // header reads the first record of a session. Later headers are those of its parents.
-func (r *rollout) header(o Object, n Value) {
+func (r *rollout) header(o JSONObject, n JSONValue) {
 	r.sink.skip("session_meta", 1)
 	if r.named {
 		return
@@ -108,12 +108,12 @@ func (r *rollout) header(o Object, n Value) {
 		r.sink.report.Version = strings.Join(parts[:min(len(parts), 2)], ".")
 	}
 	spawned := o.Path("source", "subagent", "thread_spawn", "parent_thread_id")
-	for _, parent := range []Value{o["parent_thread_id"], spawned, o["forked_from_id"]} {
+	for _, parent := range []JSONValue{o["parent_thread_id"], spawned, o["forked_from_id"]} {
 		if r.talk.Parent == "" {
 			r.talk.Parent = parent.Str()
 		}
 	}
-	for _, text := range []Value{o.Path("base_instructions", "text"), o["instructions"]} {
+	for _, text := range []JSONValue{o.Path("base_instructions", "text"), o["instructions"]} {
 		if text.IsString() && text.Str() != "" {
 			r.items.put(transcript.Message{Role: transcript.System, Content: text.Str(),
 				Details: transcript.Details{Origin: transcript.OriginHarness}}, n, o)
@@ -123,7 +123,7 @@ func (r *rollout) header(o Object, n Value) {
 
 // compacted reads a compaction. The messages before it are kept; what the replacement adds to them
 // is a summary.
-func (r *rollout) compacted(o Object, n Value) error {
+func (r *rollout) compacted(o JSONObject, n JSONValue) error {
 	if text := o.Str("message"); text != "" {
 		r.items.put(transcript.Message{Role: transcript.User, Content: text,
 			Details: transcript.Details{Origin: transcript.OriginSummary}}, n, o)
@@ -165,7 +165,7 @@ func (r *rollout) compacted(o Object, n Value) error {
 }
 
 // event reads an event. Events repeat items, but for rollbacks and exit codes.
-func (r *rollout) event(o Object) {
+func (r *rollout) event(o JSONObject) {
 	kind := o.Str("type")
 	switch kind {
 	case "thread_rolled_back":

@@ -31,8 +31,8 @@ type Span struct {
 	Line    []byte // OTLP JSON without line breaks
 }
 
-// Batch is what a request holds.
-type Batch struct {
+// SpanBatch is what a request holds.
+type SpanBatch struct {
 	Spans    []Span
 	Ended    [][]byte // IDs of the traces whose root span has ended
 	Rejected int      // spans that should hold messages, but cannot be read
@@ -40,22 +40,23 @@ type Batch struct {
 }
 
 // Reason returns why spans were rejected.
-func (b *Batch) Reason() string { return strings.Join(b.reasons, "; ") }
+func (b *SpanBatch) Reason() string { return strings.Join(b.reasons, "; ") }
 
 // maxReasons limits the reasons of a response.
 const maxReasons = 3
 
-func (b *Batch) reject(reason string) {
+func (b *SpanBatch) reject(reason string) {
 	b.Rejected++
 	if !slices.Contains(b.reasons, reason) && len(b.reasons) < maxReasons {
 		b.reasons = append(b.reasons, reason)
 	}
 }
 
-// Collect returns the spans of a request that hold messages. Spans of other kinds are left out, and are not rejected:
+// CollectSpans returns the spans of a request that hold messages. Spans of other kinds are left out, and are not
+// rejected:
 // exporters send all spans of a program.
-func Collect(r *collector.ExportTraceServiceRequest) *Batch {
-	b := &Batch{}
+func CollectSpans(r *collector.ExportTraceServiceRequest) *SpanBatch {
+	b := &SpanBatch{}
 	for _, resource := range r.GetResourceSpans() {
 		for _, scope := range resource.GetScopeSpans() {
 			for _, span := range scope.GetSpans() {
@@ -66,7 +67,7 @@ func Collect(r *collector.ExportTraceServiceRequest) *Batch {
 	return b
 }
 
-func (b *Batch) add(span *trace.Span) {
+func (b *SpanBatch) add(span *trace.Span) {
 	format, request, messages := kindOf(span)
 	if !validOTLP(span.GetTraceId(), 16) || !validOTLP(span.GetSpanId(), 8) {
 		if request || messages {
@@ -152,11 +153,11 @@ func lineOf(span *trace.Span) ([]byte, error) {
 	})
 }
 
-// File joins spans of one format to a session file.
-func File(lines [][]byte) []byte { return append(bytes.Join(lines, []byte("\n")), '\n') }
+// SpanFile joins spans of one format to a session file.
+func SpanFile(lines [][]byte) []byte { return append(bytes.Join(lines, []byte("\n")), '\n') }
 
-// Name returns the name of a session file for people.
-func Name(session []byte) string {
+// SpanFileName returns the name of a session file for people.
+func SpanFileName(session []byte) string {
 	const digits = 12
 	return "otlp-" + cmp.Or(hex.EncodeToString(session), strings.Repeat("0", digits))[:digits] + ".jsonl"
 }

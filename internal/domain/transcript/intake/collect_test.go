@@ -48,11 +48,11 @@ func chat(id, conversation string) string {
 		attribute("gen_ai.output.messages", messages("assistant", "Under the mat.")))
 }
 
-func collect(t *testing.T, body string) *intake.Batch {
+func collect(t *testing.T, body string) *intake.SpanBatch {
 	t.Helper()
-	r, err := intake.Decode(intake.JSON+"; charset=utf-8", []byte(body))
+	r, err := intake.DecodeSpans(intake.JSONContent+"; charset=utf-8", []byte(body))
 	testkit.Must(t, err)
-	return intake.Collect(r)
+	return intake.CollectSpans(r)
 }
 
 func TestSpansOfModelRequestsAreCollectedByConversation(t *testing.T) {
@@ -70,7 +70,8 @@ func TestSpansOfModelRequestsAreCollectedByConversation(t *testing.T) {
 	if one.Format != intake.GenAI || bytes.Equal(one.Session, two.Session) || len(one.Session) != 32 {
 		t.Errorf("spans %+v", b.Spans)
 	}
-	result, err := intake.Read("x.jsonl", bytes.NewReader(intake.File([][]byte{one.Line, two.Line})), intake.Options{})
+	result, err := intake.Read("x.jsonl", bytes.NewReader(intake.SpanFile([][]byte{one.Line, two.Line})),
+		intake.Options{})
 	testkit.Must(t, err)
 	if len(result.Conversations) != 2 || result.Conversations[0].Session != "c1" ||
 		result.Conversations[0].Messages[1].Content != "Under the mat." {
@@ -117,21 +118,22 @@ func TestSpansThatCannotBeReadAreRejectedAndCounted(t *testing.T) {
 }
 
 func TestBothEncodingsOfARequestAreEqual(t *testing.T) {
-	r, err := intake.Decode(intake.JSON, []byte(request(chat("00000000000000a1", "c1"))))
+	r, err := intake.DecodeSpans(intake.JSONContent, []byte(request(chat("00000000000000a1", "c1"))))
 	testkit.Must(t, err)
 	raw, err := proto.Marshal(r)
 	testkit.Must(t, err)
-	again, err := intake.Decode(intake.Protobuf, raw)
+	again, err := intake.DecodeSpans(intake.ProtobufContent, raw)
 	testkit.Must(t, err)
 	if !proto.Equal(r, again) || hex.EncodeToString(r.ResourceSpans[0].ScopeSpans[0].Spans[0].SpanId) !=
 		"00000000000000a1" {
 		t.Errorf("%v, then %v", r, again)
 	}
 	for _, bad := range []struct{ kind, body string }{{"text/plain", "x"}, {"", "x"},
-		{intake.JSON, `{"resourceSpans":1}`},
-		{intake.JSON, `{`}, {intake.Protobuf, "\xff\xff"}, {intake.JSON, request(chat("xyz", "c"))},
-		{intake.JSON, base64.StdEncoding.EncodeToString(raw)}} {
-		if _, err := intake.Decode(bad.kind, []byte(bad.body)); fault.CodeOf(err) != fault.InvalidArgument ||
+		{intake.JSONContent, `{"resourceSpans":1}`},
+		{intake.JSONContent, `{`}, {intake.ProtobufContent, "\xff\xff"}, {intake.JSONContent,
+			request(chat("xyz", "c"))},
+		{intake.JSONContent, base64.StdEncoding.EncodeToString(raw)}} {
+		if _, err := intake.DecodeSpans(bad.kind, []byte(bad.body)); fault.CodeOf(err) != fault.InvalidArgument ||
 			fault.From(err).Hint == "" {
 			t.Errorf("%s %.40s: %v", bad.kind, bad.body, err)
 		}
@@ -139,17 +141,17 @@ func TestBothEncodingsOfARequestAreEqual(t *testing.T) {
 }
 
 func TestAResponseCountsRejectedSpans(t *testing.T) {
-	kind, body, err := intake.Response(intake.Protobuf, 2, "no messages")
+	kind, body, err := intake.SpanResponse(intake.ProtobufContent, 2, "no messages")
 	testkit.Must(t, err)
 	var got collector.ExportTraceServiceResponse
 	testkit.Must(t, proto.Unmarshal(body, &got))
-	if kind != intake.Protobuf || got.PartialSuccess.GetRejectedSpans() != 2 ||
+	if kind != intake.ProtobufContent || got.PartialSuccess.GetRejectedSpans() != 2 ||
 		got.PartialSuccess.GetErrorMessage() != "no messages" {
 		t.Errorf("%s %v", kind, &got)
 	}
-	kind, body, err = intake.Response(intake.JSON, 0, "")
+	kind, body, err = intake.SpanResponse(intake.JSONContent, 0, "")
 	testkit.Must(t, err)
-	if testkit.Must(t, protojson.Unmarshal(body, &got)); kind != intake.JSON || string(body) != "{}" {
+	if testkit.Must(t, protojson.Unmarshal(body, &got)); kind != intake.JSONContent || string(body) != "{}" {
 		t.Errorf("%s %s", kind, body)
 	}
 }

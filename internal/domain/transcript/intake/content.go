@@ -39,7 +39,7 @@ func (c *content) think(text string) {
 }
 
 // read collects a string, null, an object or a list of parts. It returns false for other values.
-func (c *content) read(n Value) bool {
+func (c *content) read(n JSONValue) bool {
 	switch n.Kind() {
 	case 0, 'n':
 		return true
@@ -64,7 +64,7 @@ func (c *content) read(n Value) bool {
 }
 
 // part collects one part of any chat format.
-func (c *content) part(n Value) {
+func (c *content) part(n JSONValue) {
 	o := n.Members()
 	kind := o.Str("type")
 	c.sink.report.Parts++
@@ -96,7 +96,7 @@ func (c *content) part(n Value) {
 	}
 }
 
-func (c *content) thinking(o Object) {
+func (c *content) thinking(o JSONObject) {
 	if v := o.First("thinking", "reasoning", "text", "content"); v.IsString() {
 		c.think(v.Str())
 		return
@@ -111,16 +111,16 @@ func (c *content) thinking(o Object) {
 }
 
 // other keeps a part of an unknown kind as JSON text.
-func (c *content) other(n Value, kind string) {
+func (c *content) other(n JSONValue, kind string) {
 	c.sink.report.Parts--
 	c.sink.unknown(kind)
 	c.texts = append(c.texts, n.JSON())
 }
 
 // attach collects an image or file, and leaves a placeholder in the text.
-func (c *content) attach(kind string, o Object) {
+func (c *content) attach(kind string, o JSONObject) {
 	a := transcript.Media{Kind: kind}
-	sources := []Object{o}
+	sources := []JSONObject{o}
 	for _, key := range []string{"source", "image_url", "input_audio", "audio_url", "video_url", "file", "image_file"} {
 		if v := o[key]; v.IsObject() {
 			sources = append(sources, v.Members())
@@ -175,7 +175,7 @@ func hash(text string) string {
 }
 
 // clock returns the time of the first member that has one.
-func clock(o Object, keys ...string) time.Time {
+func clock(o JSONObject, keys ...string) time.Time {
 	for _, key := range keys {
 		text := o.Str(key)
 		if text == "" {

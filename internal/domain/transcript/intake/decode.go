@@ -17,22 +17,22 @@ import (
 
 // Content types of requests and responses.
 const (
-	Protobuf = "application/x-protobuf"
-	JSON     = "application/json"
+	ProtobufContent = "application/x-protobuf"
+	JSONContent     = "application/json"
 )
 
 // contentType returns the content type of a request without its parameters.
 func contentType(header string) (string, error) {
 	kind, _, err := mime.ParseMediaType(header)
-	if err != nil || kind != Protobuf && kind != JSON {
+	if err != nil || kind != ProtobufContent && kind != JSONContent {
 		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("unknown content type %.60q", header),
-			"send OTLP as "+Protobuf+" or "+JSON+": set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf or http/json")
+			"send OTLP as "+ProtobufContent+" or "+JSONContent+": set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf or http/json")
 	}
 	return kind, nil
 }
 
-// Decode decodes the body of a request, which is not compressed. It counts what the body has before it decodes it.
-func Decode(header string, body []byte) (*collector.ExportTraceServiceRequest, error) {
+// DecodeSpans decodes the body of a request, which is not compressed. It counts what the body has before it decodes it.
+func DecodeSpans(header string, body []byte) (*collector.ExportTraceServiceRequest, error) {
 	kind, err := contentType(header)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func Decode(header string, body []byte) (*collector.ExportTraceServiceRequest, e
 		return nil, err
 	}
 	out := &collector.ExportTraceServiceRequest{}
-	if kind == Protobuf {
+	if kind == ProtobufContent {
 		if err := proto.Unmarshal(body, out); err != nil {
 			return nil, undecodable(err)
 		}
@@ -65,8 +65,8 @@ func undecodable(err error) error {
 		err.Error()), "send traces as an OTLP exporter does; metrics and logs are not accepted")
 }
 
-// Response encodes the response to a request.
-func Response(header string, rejected int, reason string) (kind string, body []byte, err error) {
+// SpanResponse encodes the response to a request.
+func SpanResponse(header string, rejected int, reason string) (kind string, body []byte, err error) {
 	if kind, err = contentType(header); err != nil {
 		return "", nil, err
 	}
@@ -74,7 +74,7 @@ func Response(header string, rejected int, reason string) (kind string, body []b
 	if rejected > 0 || reason != "" {
 		out.PartialSuccess = &collector.ExportTracePartialSuccess{RejectedSpans: int64(rejected), ErrorMessage: reason}
 	}
-	if kind == Protobuf {
+	if kind == ProtobufContent {
 		body, err = proto.Marshal(out)
 	} else {
 		body, err = protojson.Marshal(out)

@@ -211,7 +211,7 @@ func refused(p Probe) error {
 }
 
 // foreignRecord returns an error if a later record of a file belongs to another format.
-func (k *Sink) foreignRecord(n Value) error {
+func (k *Sink) foreignRecord(n JSONValue) error {
 	p := newProbe(k.source.Name, n.Raw(), true)
 	all := adapters()
 	at := slices.IndexFunc(all, func(a Adapter) bool { return a.Name == k.source.Format })

@@ -35,9 +35,9 @@ func claimGemini(r record) (level, string) {
 	return foreign, ""
 }
 
-func readGemini(s *Source, k *Sink) error {
+func readGemini(s *JSONSource, k *Sink) error {
 	g := &contents{sink: k}
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		if !n.IsObject() {
 			return s.Bad(n, "want an object with contents, parts or messages")
 		}
@@ -59,7 +59,7 @@ func (g *contents) open() {
 	}
 }
 
-func (g *contents) record(n Value) error {
+func (g *contents) record(n JSONValue) error {
 	o := n.Members()
 	switch {
 	case o["projectHash"].IsString():
@@ -114,7 +114,7 @@ func (g *contents) record(n Value) error {
 	return nil
 }
 
-func (g *contents) content(n Value) error {
+func (g *contents) content(n JSONValue) error {
 	text := compare(n.Get("role").Str(), "model")
 	role, known := transcript.ParseRole(text)
 	if !known {
@@ -125,7 +125,7 @@ func (g *contents) content(n Value) error {
 }
 
 // message reads parts. Each functionResponse becomes a message of its own.
-func (g *contents) message(n Value, role transcript.Role) {
+func (g *contents) message(n JSONValue, role transcript.Role) {
 	parts := n.Get("parts")
 	if parts.Absent() {
 		parts = n
@@ -139,7 +139,7 @@ func (g *contents) message(n Value, role transcript.Role) {
 	}
 }
 
-func (g *contents) parts(list Value, role transcript.Role) (out []transcript.Message) {
+func (g *contents) parts(list JSONValue, role transcript.Role) (out []transcript.Message) {
 	c := &content{sink: g.sink}
 	flush := func() {
 		if !c.empty() {
@@ -168,7 +168,7 @@ func (g *contents) parts(list Value, role transcript.Role) (out []transcript.Mes
 	return out
 }
 
-func (g *contents) part(c *content, part Value, o Object) {
+func (g *contents) part(c *content, part JSONValue, o JSONObject) {
 	call := o.First("functionCall", "function_call")
 	text := o["text"]
 	switch {
@@ -198,7 +198,7 @@ func (g *contents) part(c *content, part Value, o Object) {
 	}
 }
 
-func keysOf(n Value) (out []string) {
+func keysOf(n JSONValue) (out []string) {
 	for key := range n.Fields() {
 		out = append(out, key)
 	}
@@ -206,7 +206,7 @@ func keysOf(n Value) (out []string) {
 }
 
 // response reads a functionResponse. The interface names the keys output and error.
-func (g *contents) response(o Object) transcript.Message {
+func (g *contents) response(o JSONObject) transcript.Message {
 	m := transcript.Message{Role: transcript.Tool, Name: o.Str("name")}
 	m.ToolCallID = g.pairs.result(o.Str("id"), m.Name)
 	body := o["response"]
@@ -222,7 +222,7 @@ func (g *contents) response(o Object) transcript.Message {
 }
 
 // session reads the messages of a CLI session.
-func (g *contents) session(messages Value) error {
+func (g *contents) session(messages JSONValue) error {
 	for _, m := range messages.Items() {
 		if err := g.entry(m, m.Members()); err != nil {
 			return err
@@ -232,7 +232,7 @@ func (g *contents) session(messages Value) error {
 }
 
 // entry reads one record of a CLI session. A record with a known ID replaces the earlier one.
-func (g *contents) entry(n Value, o Object) error {
+func (g *contents) entry(n JSONValue, o JSONObject) error {
 	id, kind := o.Str("id"), o.Str("type")
 	if g.cli == nil {
 		g.cli = map[string]bool{}
@@ -274,7 +274,7 @@ func (g *contents) indexOf(id string) int {
 	return slices.IndexFunc(g.talk.Messages, func(m transcript.Message) bool { return m.ID == id && id != "" })
 }
 
-func (g *contents) turn(n Value, o Object, role transcript.Role) {
+func (g *contents) turn(n JSONValue, o JSONObject, role transcript.Role) {
 	at := clock(o, "timestamp")
 	made := g.parts(o["content"], role)
 	if len(made) == 0 {
@@ -311,7 +311,7 @@ func (g *contents) turn(n Value, o Object, role transcript.Role) {
 }
 
 // toolResult reads the result of a call of a CLI session.
-func (g *contents) toolResult(c Object) []transcript.Message {
+func (g *contents) toolResult(c JSONObject) []transcript.Message {
 	result := c["result"]
 	if result.Absent() {
 		return nil
@@ -334,7 +334,7 @@ func (g *contents) toolResult(c Object) []transcript.Message {
 	return out
 }
 
-func completeResult(m transcript.Message, c Object) transcript.Message {
+func completeResult(m transcript.Message, c JSONObject) transcript.Message {
 	m.ToolCallID, m.Name = c.Str("id"), c.Str("name")
 	m.IsError = m.IsError || c.Str("status") == "error"
 	m.Time = clock(c, "timestamp")

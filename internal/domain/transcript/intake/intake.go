@@ -55,7 +55,7 @@ type Adapter struct {
 	// claim states how sure it is that a record has this format: foreign, possible, likely or
 	// certain, with a reason.
 	claim func(r record) (level, string)
-	read  func(s *Source, k *Sink) error
+	read  func(s *JSONSource, k *Sink) error
 }
 
 // level is the certainty of a claim.
@@ -84,7 +84,7 @@ func Read(name string, r io.Reader, o Options) (out Result, err error) {
 	if o.Limit <= 0 {
 		o.Limit = MaxInput
 	}
-	source := NewSource(name, r, o.Limit, ProbeSize, Hint)
+	source := NewJSONSource(name, r, o.Limit, ProbeSize, Hint)
 	probe, err := probeOf(source)
 	if err != nil {
 		return Result{}, err
@@ -109,7 +109,7 @@ func Read(name string, r io.Reader, o Options) (out Result, err error) {
 }
 
 // probeOf returns the beginning of an input without consuming it.
-func probeOf(s *Source) (Probe, error) {
+func probeOf(s *JSONSource) (Probe, error) {
 	head, whole, err := s.Head(ProbeSize)
 	if err == nil && whole && len(bytes.TrimSpace(head)) == 0 {
 		err = fault.New(fault.InvalidArgument, s.Name+": empty", Hint)
@@ -121,13 +121,13 @@ func probeOf(s *Source) (Probe, error) {
 }
 
 // explain replaces the error about an unknown format by an error about damage, if there is any.
-func explain(s *Source, p Probe, unknown error) error {
+func explain(s *JSONSource, p Probe, unknown error) error {
 	if !IsUnknown(unknown) || !p.Whole {
 		return unknown
 	}
 	problem := s.CheckText(NewChunk(p.Head, 1))
 	if problem == nil && p.json {
-		problem = s.Records(func(Value) error { return nil })
+		problem = s.Records(func(JSONValue) error { return nil })
 	}
 	if problem != nil {
 		return problem
@@ -189,6 +189,6 @@ func Formats() []Format {
 }
 
 // unknownRole returns the error for a role that no spelling matches.
-func unknownRole(s *Source, v Value, role string) error {
+func unknownRole(s *JSONSource, v JSONValue, role string) error {
 	return fault.New(fault.InvalidArgument, s.Bad(v, "unknown role %q", role).Error(), transcript.RoleHint)
 }

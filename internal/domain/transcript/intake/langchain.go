@@ -75,9 +75,9 @@ func claimLangChainMessage(m record) (level, string) {
 	return foreign, ""
 }
 
-func readLangChain(s *Source, k *Sink) error {
+func readLangChain(s *JSONSource, k *Sink) error {
 	var loose *chain
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		if messages := o["messages"]; messages.IsArray() {
 			c := &chain{talk: k.open(o.Str("title"))}
@@ -94,13 +94,13 @@ func readLangChain(s *Source, k *Sink) error {
 }
 
 // readLangGraph reads states. Of the states of one thread, the newest holds all messages.
-func readLangGraph(s *Source, k *Sink) error {
+func readLangGraph(s *JSONSource, k *Sink) error {
 	type state struct {
 		talk *talk
 		at   string
 	}
 	newest := map[string]*state{}
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		messages := o["values"].Get("messages")
 		if !messages.IsArray() {
@@ -136,7 +136,7 @@ type chain struct {
 	order  []string
 }
 
-func (c *chain) list(messages Value) error {
+func (c *chain) list(messages JSONValue) error {
 	for _, m := range messages.Items() {
 		if err := c.read(m); err != nil {
 			return err
@@ -145,7 +145,7 @@ func (c *chain) list(messages Value) error {
 	return nil
 }
 
-func (c *chain) read(n Value) error {
+func (c *chain) read(n JSONValue) error {
 	k := c.talk.sink
 	o := n.Members()
 	kind := o.Str("type")
@@ -194,7 +194,7 @@ func (c *chain) read(n Value) error {
 	return nil
 }
 
-func (c *chain) message(o Object, role transcript.Role) transcript.Message {
+func (c *chain) message(o JSONObject, role transcript.Role) transcript.Message {
 	k := c.talk.sink
 	p := content{sink: k}
 	extra := o["additional_kwargs"].Members()
@@ -233,7 +233,7 @@ func (c *chain) message(o Object, role transcript.Role) transcript.Message {
 }
 
 // part reads a part of the content. Parts that repeat a call are left out.
-func (c *chain) part(p *content, part Value) {
+func (c *chain) part(p *content, part JSONValue) {
 	switch kind := part.Get("type").Str(); kind {
 	case "tool_use", "tool_call", "function_call", "server_tool_call", "input_json_delta", "tool_call_chunk":
 		id := compare(part.Get("id").Str(), part.Get("call_id").Str())
@@ -267,7 +267,7 @@ func (c *chain) remove(id string) {
 }
 
 // grow appends the next chunk of a message.
-func (c *chain) grow(m *transcript.Message, next transcript.Message, o Object) {
+func (c *chain) grow(m *transcript.Message, next transcript.Message, o JSONObject) {
 	m.Content += next.Content
 	m.Reasoning += next.Reasoning
 	m.Media = append(m.Media, next.Media...)
@@ -276,7 +276,7 @@ func (c *chain) grow(m *transcript.Message, next transcript.Message, o Object) {
 }
 
 // pieces joins the pieces of calls of a chunk. Whole calls are in tool_calls.
-func (c *chain) pieces(m *transcript.Message, o Object) {
+func (c *chain) pieces(m *transcript.Message, o JSONObject) {
 	for _, piece := range o["tool_call_chunks"].Items() {
 		p := piece.Members()
 		index := p["index"].Str()

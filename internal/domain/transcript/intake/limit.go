@@ -13,8 +13,8 @@ import (
 
 // Limits of a request.
 const (
-	// MaxBody is the maximum size of a request after decompression, in bytes.
-	MaxBody = 32 << 20
+	// MaxSpanBody is the maximum size of a request after decompression, in bytes.
+	MaxSpanBody = 32 << 20
 	// maxMessages is the maximum number of messages in a request: spans, attributes, their values and so on. An empty
 	// message has two bytes, and about a hundred when it is decoded.
 	maxMessages = decoding.MaxValues
@@ -23,7 +23,7 @@ const (
 
 // otlpTooMany returns an error if a request has more elements than it may. It builds no objects.
 func otlpTooMany(kind string, body []byte) error {
-	if kind == JSON {
+	if kind == JSONContent {
 		if decoding.Count(body) > maxMessages {
 			return smaller()
 		}

@@ -66,9 +66,9 @@ func claimChatMessage(m record) (level, string) {
 }
 
 // readChat reads messages, and objects and arrays that hold them.
-func readChat(s *Source, k *Sink) error {
+func readChat(s *JSONSource, k *Sink) error {
 	var loose *talk
-	return s.Records(func(n Value) error {
+	return s.Records(func(n JSONValue) error {
 		if !n.IsArray() {
 			return readChatValue(s, k, n, &loose)
 		}
@@ -82,7 +82,7 @@ func readChat(s *Source, k *Sink) error {
 }
 
 // readChatValue reads one conversation, or one message of the loose conversation.
-func readChatValue(s *Source, k *Sink, n Value, loose **talk) error {
+func readChatValue(s *JSONSource, k *Sink, n JSONValue, loose **talk) error {
 	if n.IsArray() {
 		if *loose != nil {
 			return s.Bad(n, "messages and conversations in one list")
@@ -116,7 +116,7 @@ func readChatValue(s *Source, k *Sink, n Value, loose **talk) error {
 	return readChatMessage(s, *loose, n, o)
 }
 
-func hasMember(o Object, keys ...string) bool {
+func hasMember(o JSONObject, keys ...string) bool {
 	for _, key := range keys {
 		if _, ok := o[key]; ok {
 			return true
@@ -125,7 +125,7 @@ func hasMember(o Object, keys ...string) bool {
 	return false
 }
 
-func readContainer(s *Source, k *Sink, o Object, messages Value) error {
+func readContainer(s *JSONSource, k *Sink, o JSONObject, messages JSONValue) error {
 	if !messages.IsArray() {
 		return s.Bad(messages, "messages must be an array")
 	}
@@ -143,7 +143,7 @@ func readContainer(s *Source, k *Sink, o Object, messages Value) error {
 	return readChatList(s, t, messages)
 }
 
-func readChatList(s *Source, t *talk, messages Value) error {
+func readChatList(s *JSONSource, t *talk, messages JSONValue) error {
 	for _, m := range messages.Items() {
 		if !m.IsObject() {
 			return s.Bad(m, "not a chat message")
@@ -157,7 +157,7 @@ func readChatList(s *Source, t *talk, messages Value) error {
 
 // readChatMessage reads one message of the OpenAI interface, with the names that other exports use
 // for reasoning and time.
-func readChatMessage(s *Source, t *talk, n Value, o Object) error {
+func readChatMessage(s *JSONSource, t *talk, n JSONValue, o JSONObject) error {
 	if o["role"].Absent() {
 		if err := t.sink.foreignRecord(n); err != nil {
 			return err
@@ -202,7 +202,7 @@ func readChatMessage(s *Source, t *talk, n Value, o Object) error {
 }
 
 // chatCall reads {"id", "function": {"name", "arguments"}}, or the same without "function".
-func chatCall(o Object) transcript.ToolCall {
+func chatCall(o JSONObject) transcript.ToolCall {
 	id, f := o.Str("id"), o
 	for _, key := range []string{"function", "custom"} {
 		if v := o[key]; v.IsObject() {
@@ -212,7 +212,7 @@ func chatCall(o Object) transcript.ToolCall {
 	return transcript.ToolCall{ID: id, Name: f.Str("name"), Arguments: f.First("arguments", "args", "input").Text()}
 }
 
-func taskTitle(o Object) string {
+func taskTitle(o JSONObject) string {
 	task, trial := o.Str("task_id"), o.Str("trial")
 	switch {
 	case task == "":

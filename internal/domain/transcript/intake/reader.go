@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Source reads JSON inputs of any size without decoding what is not used. It knows the place of each value,
+// JSONSource reads JSON inputs of any size without decoding what is not used. It knows the place of each value,
 // for errors and citations.
 //
 //	s := intake.NewSource("session.jsonl", file, 64<<20, 256<<10, "see the manual")
@@ -22,7 +22,7 @@ import (
 //
 // Errors are *fault.Error and state the format, the file, the line and the column. jsontext finds values,
 // offsets and pointers; a Source adds lines, and reads values only when they are used.
-type Source struct {
+type JSONSource struct {
 	Name   string
 	Format string                       // in errors
 	Hint   string                       // of errors
@@ -32,15 +32,15 @@ type Source struct {
 	limit  *limited
 }
 
-// NewSource returns a Source that reads at most limit bytes of r. Head can return up to head bytes.
-func NewSource(name string, r io.Reader, limit int64, head int, hint string) *Source {
+// NewJSONSource returns a Source that reads at most limit bytes of r. Head can return up to head bytes.
+func NewJSONSource(name string, r io.Reader, limit int64, head int, hint string) *JSONSource {
 	bounded := &limited{from: r, name: name, most: limit}
-	return &Source{Name: name, Format: "input", Hint: hint, Torn: func(string, int) {}, limit: bounded,
+	return &JSONSource{Name: name, Format: "input", Hint: hint, Torn: func(string, int) {}, limit: bounded,
 		reader: bufio.NewReaderSize(bounded, head)}
 }
 
 // Head returns the beginning of the input without consuming it, and whether that is all. It removes a byte order mark.
-func (s *Source) Head(size int) (head []byte, whole bool, err error) {
+func (s *JSONSource) Head(size int) (head []byte, whole bool, err error) {
 	head, err = s.reader.Peek(size)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, s.Failed(err)
@@ -74,7 +74,7 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 // Failed wraps an error of the reader.
-func (s *Source) Failed(err error) error {
+func (s *JSONSource) Failed(err error) error {
 	var known *fault.Error
 	if errors.As(err, &known) {
 		return known
@@ -83,7 +83,7 @@ func (s *Source) Failed(err error) error {
 }
 
 // At returns the error for a position of the input.
-func (s *Source) At(c *Chunk, offset int, format string, args ...any) error {
+func (s *JSONSource) At(c *Chunk, offset int, format string, args ...any) error {
 	offset = min(max(offset, 0), len(c.data))
 	before := c.data[:offset]
 	line := c.line + bytes.Count(before, []byte("\n"))
@@ -93,7 +93,7 @@ func (s *Source) At(c *Chunk, offset int, format string, args ...any) error {
 }
 
 // Bad returns the error for a value of the input.
-func (s *Source) Bad(n Value, format string, args ...any) error {
+func (s *JSONSource) Bad(n JSONValue, format string, args ...any) error {
 	if n.chunk == nil {
 		return fault.New(
 			fault.InvalidArgument,
@@ -106,7 +106,7 @@ func (s *Source) Bad(n Value, format string, args ...any) error {
 
 // All reads the rest of the input. A large input gets a buffer of the limit at once: a buffer that
 // grows takes twice the memory.
-func (s *Source) All(start []byte) ([]byte, error) {
+func (s *JSONSource) All(start []byte) ([]byte, error) {
 	const small = 1 << 20
 	data := make([]byte, len(start), max(small, len(start)+1))
 	copy(data, start)
@@ -130,7 +130,7 @@ func (s *Source) All(start []byte) ([]byte, error) {
 // Records calls fn with each top-level value: the value of each line, or the values of a document
 // in several lines. A value is valid only during the call. The items of an array that is the only
 // value are not split.
-func (s *Source) Records(fn func(n Value) error) error {
+func (s *JSONSource) Records(fn func(n JSONValue) error) error {
 	line, err := s.reader.ReadBytes('\n')
 	skipped := 0
 	for err == nil && len(bytes.TrimSpace(line)) == 0 {
@@ -159,7 +159,7 @@ func (s *Source) Records(fn func(n Value) error) error {
 }
 
 // nextLine reads a line into buffer.
-func (s *Source) nextLine(buffer []byte) ([]byte, error) {
+func (s *JSONSource) nextLine(buffer []byte) ([]byte, error) {
 	for {
 		part, err := s.reader.ReadSlice('\n')
 		buffer = append(buffer, part...)
@@ -170,7 +170,7 @@ func (s *Source) nextLine(buffer []byte) ([]byte, error) {
 }
 
 // line reads one line. A last line without an end that is not valid is only reported.
-func (s *Source) line(line []byte, number int, last bool, fn func(n Value) error) error {
+func (s *JSONSource) line(line []byte, number int, last bool, fn func(n JSONValue) error) error {
 	c := &Chunk{data: line, line: number}
 	n := c.Root("")
 	if len(n.raw) == 0 {
@@ -187,7 +187,7 @@ func (s *Source) line(line []byte, number int, last bool, fn func(n Value) error
 }
 
 // check returns the first error of a chunk that must be one JSON value.
-func (s *Source) check(c *Chunk) error {
+func (s *JSONSource) check(c *Chunk) error {
 	if problem := s.CheckText(c); problem != nil {
 		return problem
 	}
@@ -202,7 +202,7 @@ func (s *Source) check(c *Chunk) error {
 }
 
 // syntax returns the error for invalid JSON. The end of the input is that of its last value.
-func (s *Source) syntax(c *Chunk, err error) error {
+func (s *JSONSource) syntax(c *Chunk, err error) error {
 	offset := len(bytes.TrimRight(c.data, blanks))
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
@@ -212,7 +212,7 @@ func (s *Source) syntax(c *Chunk, err error) error {
 }
 
 // CheckText refuses what cannot be stored as text, and what has too many values.
-func (s *Source) CheckText(c *Chunk) error {
+func (s *JSONSource) CheckText(c *Chunk) error {
 	if decoding.Count(c.data) > decoding.MaxDocument {
 		return fault.New(fault.TooLarge, fmt.Sprintf("%s: a document of more than %d JSON values", s.Name,
 			decoding.MaxDocument), "split it into several files, one conversation each")
@@ -235,7 +235,7 @@ func (s *Source) CheckText(c *Chunk) error {
 }
 
 // document reads values that take several lines each.
-func (s *Source) document(line int, start []byte, fn func(n Value) error) error {
+func (s *JSONSource) document(line int, start []byte, fn func(n JSONValue) error) error {
 	data, err := s.All(start)
 	if err != nil {
 		return err
@@ -252,15 +252,15 @@ func (s *Source) document(line int, start []byte, fn func(n Value) error) error 
 		if err != nil {
 			return s.syntax(c, err)
 		}
-		if err := fn(Value{c, raw, int(d.InputOffset()) - len(raw), ""}); err != nil {
+		if err := fn(JSONValue{c, raw, int(d.InputOffset()) - len(raw), ""}); err != nil {
 			return err
 		}
 	}
 }
 
 // Values is records with the items of an array that is a whole line or document.
-func (s *Source) Values(fn func(n Value) error) error {
-	return s.Records(func(n Value) error {
+func (s *JSONSource) Values(fn func(n JSONValue) error) error {
+	return s.Records(func(n JSONValue) error {
 		if !n.IsArray() {
 			return fn(n)
 		}

@@ -61,9 +61,9 @@ func liteLLM() Adapter {
 		}, read: readLiteLLM}
 }
 
-func readLiteLLM(s *Source, k *Sink) error {
+func readLiteLLM(s *JSONSource, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		messages := o["messages"].Embedded()
 		if !messages.IsArray() {
@@ -94,7 +94,7 @@ func readLiteLLM(s *Source, k *Sink) error {
 }
 
 // readOne reads a chat message in which the role of a reply may be missing.
-func readOne(s *Source, t *talk, n Value) error {
+func readOne(s *JSONSource, t *talk, n JSONValue) error {
 	if !n.IsObject() {
 		return nil
 	}
@@ -119,9 +119,9 @@ func langfuse() Adapter {
 		}, read: readLangfuse}
 }
 
-func readLangfuse(s *Source, k *Sink) error {
+func readLangfuse(s *JSONSource, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		if list := o["observations"]; list.IsArray() {
 			k.skip("score", o["scores"].Count())
@@ -141,7 +141,7 @@ func readLangfuse(s *Source, k *Sink) error {
 	})
 }
 
-func readObservation(s *Source, r *requests, n Value, session string) error {
+func readObservation(s *JSONSource, r *requests, n JSONValue, session string) error {
 	o := n.Members()
 	if kind := o.Str("type"); kind != "GENERATION" {
 		r.sink.skip(compare(kind, "observation"), 1)

@@ -65,9 +65,9 @@ func claimItem(r record) (level, string) {
 	return foreign, ""
 }
 
-func readResponses(s *Source, k *Sink) error {
+func readResponses(s *JSONSource, k *Sink) error {
 	var loose *items
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		if !n.IsObject() {
 			return s.Bad(n, "want an object with output or input, or an item")
 		}
@@ -113,7 +113,7 @@ type items struct {
 }
 
 // ascending reverses a page that lists the newest item first.
-func (l *items) ascending(o Object) {
+func (l *items) ascending(o JSONObject) {
 	ms := l.talk.Messages
 	if len(ms) > 1 && ms[0].Role == transcript.Assistant && len(ms[0].ToolCalls) == 0 &&
 		ms[len(ms)-1].Role == transcript.User {
@@ -121,7 +121,7 @@ func (l *items) ascending(o Object) {
 	}
 }
 
-func (l *items) read(n Value, o Object) error {
+func (l *items) read(n JSONValue, o JSONObject) error {
 	k := l.talk.sink
 	kind := o.Str("type")
 	switch {
@@ -147,7 +147,7 @@ func (l *items) read(n Value, o Object) error {
 }
 
 // put appends a message and closes the reply before it.
-func (l *items) put(m transcript.Message, n Value, o Object) {
+func (l *items) put(m transcript.Message, n JSONValue, o JSONObject) {
 	if m.Time.IsZero() {
 		m.Time = clock(o, "timestamp", "created_at")
 	}
@@ -162,7 +162,7 @@ func (l *items) put(m transcript.Message, n Value, o Object) {
 }
 
 // reply returns the message that a part of a reply joins, or a new one.
-func (l *items) reply(n Value, o Object, joins func(m transcript.Message) bool) *transcript.Message {
+func (l *items) reply(n JSONValue, o JSONObject, joins func(m transcript.Message) bool) *transcript.Message {
 	ms := l.talk.Messages
 	if !l.open || !joins(ms[len(ms)-1]) {
 		l.put(transcript.Message{Role: transcript.Assistant, ID: o.Str("id")}, n, o)
@@ -170,7 +170,7 @@ func (l *items) reply(n Value, o Object, joins func(m transcript.Message) bool) 
 	return &l.talk.Messages[len(l.talk.Messages)-1]
 }
 
-func (l *items) message(n Value, o Object) error {
+func (l *items) message(n JSONValue, o JSONObject) error {
 	k := l.talk.sink
 	role, known := transcript.ParseRole(o.Str("role"))
 	if !known {
@@ -195,7 +195,7 @@ func (l *items) message(n Value, o Object) error {
 	return nil
 }
 
-func (l *items) reasoning(n Value, o Object) {
+func (l *items) reasoning(n JSONValue, o JSONObject) {
 	c := content{sink: l.talk.sink}
 	for _, key := range []string{"summary", "content"} {
 		for _, part := range o[key].Items() {
@@ -213,7 +213,7 @@ func (l *items) reasoning(n Value, o Object) {
 }
 
 // call reads a call of any kind. Calls of tools that the server runs carry their results.
-func (l *items) call(n Value, o Object, kind string) {
+func (l *items) call(n JSONValue, o JSONObject, kind string) {
 	call := transcript.ToolCall{ID: o.First("call_id", "id").Str(), Name: o.Str("name"),
 		Arguments: o.First("arguments", "input", "action", "operation", "queries", "code", "revised_prompt").Text()}
 	if server := o.Str("server_label"); server != "" {
@@ -250,7 +250,7 @@ func (l *items) call(n Value, o Object, kind string) {
 }
 
 // output reads the result of a call.
-func (l *items) output(n Value, o Object, result Value) {
+func (l *items) output(n JSONValue, o JSONObject, result JSONValue) {
 	c := content{sink: l.talk.sink}
 	if result.IsObject() { // {"content", "success"} of old Codex files, or the result itself
 		if inner := result.Get("content"); inner.IsString() {
@@ -280,7 +280,7 @@ func (l *items) output(n Value, o Object, result Value) {
 }
 
 // isParts reports whether an array holds parts of a message.
-func isParts(list Value) bool {
+func isParts(list JSONValue) bool {
 	for _, item := range list.Items() {
 		if kind := item.Get("type").Str(); !strings.HasPrefix(kind, "input_") && !strings.HasPrefix(kind, "output_") &&
 			kind != "text" {

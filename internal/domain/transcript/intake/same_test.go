@@ -2,11 +2,12 @@ package intake_test
 
 import (
 	"bytes"
-	"cairn/internal/domain/transcript/intake"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/transcript/intake"
 )
 
 func TestOneSessionInSevenFormatsIsOneTranscript(t *testing.T) {

@@ -53,9 +53,9 @@ func hermes() Adapter {
 	}
 }
 
-func readShareGPT(s *Source, k *Sink) error {
+func readShareGPT(s *JSONSource, k *Sink) error {
 	var loose *share
-	return s.Values(func(n Value) error {
+	return s.Values(func(n JSONValue) error {
 		if !n.IsObject() {
 			return s.Bad(n, "want an object with conversations")
 		}
@@ -92,7 +92,7 @@ var shareRoles = map[string]transcript.Role{"gpt": transcript.Assistant, "chatgp
 	"observation": transcript.Tool, "function_response": transcript.Tool, "function-response": transcript.Tool,
 	"tool_response": transcript.Tool}
 
-func (sh *share) read(n Value) error {
+func (sh *share) read(n JSONValue) error {
 	k := sh.talk.sink
 	o := n.Members()
 	from := strings.ToLower(strings.TrimSpace(o.Str("from")))
@@ -184,16 +184,16 @@ func (sh *share) results(value string) []transcript.Message {
 }
 
 // parse returns the value of JSON text that is not part of the input's own structure.
-func parse(text string) (Value, bool) {
+func parse(text string) (JSONValue, bool) {
 	data := []byte(text)
 	if !json.Valid(data) {
-		return Value{}, false
+		return JSONValue{}, false
 	}
 	return NewChunk(data, 1).Root(""), true
 }
 
-func readHermes(s *Source, k *Sink) error {
-	return s.Values(func(n Value) error {
+func readHermes(s *JSONSource, k *Sink) error {
+	return s.Values(func(n JSONValue) error {
 		o := n.Members()
 		if !o["messages"].IsArray() {
 			if err := k.foreignRecord(n); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Sink collects what an adapter reads.
 type Sink struct {
-	source *Source
+	source *JSONSource
 	report transcript.ImportReport
 	all    []*talk
 }
@@ -57,7 +57,7 @@ func (k *Sink) unknown(kind string) {
 func (k *Sink) warn(format string, args ...any) { k.report.Warn(format, args...) }
 
 // place returns the position of a value.
-func (k *Sink) place(n Value) *transcript.FilePlace {
+func (k *Sink) place(n JSONValue) *transcript.FilePlace {
 	if n.Line() == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (k *Sink) place(n Value) *transcript.FilePlace {
 
 // add appends a message that was read from a value. A message without any content is kept: its
 // position can be cited.
-func (t *talk) add(m transcript.Message, from Value) {
+func (t *talk) add(m transcript.Message, from JSONValue) {
 	if m.Place == nil {
 		m.Place = t.sink.place(from)
 	}

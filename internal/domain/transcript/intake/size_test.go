@@ -2,13 +2,14 @@ package intake_test
 
 import (
 	"bytes"
-	"cairn/internal/domain/transcript/intake"
 	"fmt"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/domain/transcript/intake"
 )
 
 // session writes a session as it is read, so that the input itself takes no memory.

@@ -71,7 +71,7 @@ func detectText(p Probe) (int, string) {
 
 // readText reads lines of the form `name: text`. A line that does not start a message continues the
 // previous one.
-func readText(s *Source, k *Sink) error {
+func readText(s *JSONSource, k *Sink) error {
 	data, err := s.All(nil)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // spans calls fn with the spans of an export, and their attributes as plain JSON.
-func spans(n Value, fn func(span Value, attributes Object) error) error {
+func spans(n JSONValue, fn func(span JSONValue, attributes JSONObject) error) error {
 	o := n.Members()
 	for _, resource := range o.First("resourceSpans", "resource_spans").Items() {
 		ro := resource.Members()
@@ -29,11 +29,11 @@ func spans(n Value, fn func(span Value, attributes Object) error) error {
 }
 
 // attributesOf reads a list of keys and values, or an object.
-func attributesOf(n Value) Object {
+func attributesOf(n JSONValue) JSONObject {
 	if n.IsObject() {
 		return n.Members()
 	}
-	out := Object{}
+	out := JSONObject{}
 	for _, item := range n.Items() {
 		value := plainValue(item.Get("value"))
 		raw, err := json.Marshal(value)
@@ -47,7 +47,7 @@ func attributesOf(n Value) Object {
 }
 
 // plainValue returns the value of an AnyValue of OTLP.
-func plainValue(n Value) any {
+func plainValue(n JSONValue) any {
 	for kind, value := range n.Fields() {
 		switch kind {
 		case "stringValue", "string_value", "bytesValue":
@@ -112,10 +112,10 @@ func otelGenAI() Adapter {
 		}, read: readOTel}
 }
 
-func readOTel(s *Source, k *Sink) error {
+func readOTel(s *JSONSource, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n Value) error {
-		return spans(n, func(span Value, attributes Object) error {
+	return s.Values(func(n JSONValue) error {
+		return spans(n, func(span JSONValue, attributes JSONObject) error {
 			for _, event := range span.Get("events").Items() {
 				for key, value := range attributesOf(event.Get("attributes")) {
 					if _, known := attributes[key]; !known {
@@ -135,7 +135,7 @@ func readOTel(s *Source, k *Sink) error {
 			if system := attributes["gen_ai.system_instructions"].Embedded(); !system.Absent() {
 				otelMessage(t, system, system, transcript.System)
 			}
-			for _, list := range []Value{input, output} {
+			for _, list := range []JSONValue{input, output} {
 				for _, m := range list.Items() {
 					role, known := transcript.ParseRole(m.Get("role").Str())
 					if !known {
@@ -151,7 +151,7 @@ func readOTel(s *Source, k *Sink) error {
 }
 
 // otelMessage reads the parts of a message. Each response of a tool becomes a message of its own.
-func otelMessage(t *talk, m, parts Value, role transcript.Role) {
+func otelMessage(t *talk, m, parts JSONValue, role transcript.Role) {
 	c := &content{sink: t.sink}
 	flush := func() {
 		if !c.empty() {
@@ -196,10 +196,10 @@ func openInference() Adapter {
 		}, read: readOpenInference}
 }
 
-func readOpenInference(s *Source, k *Sink) error {
+func readOpenInference(s *JSONSource, k *Sink) error {
 	r := &requests{sink: k}
-	return s.Values(func(n Value) error {
-		return spans(n, func(span Value, attributes Object) error {
+	return s.Values(func(n JSONValue) error {
+		return spans(n, func(span JSONValue, attributes JSONObject) error {
 			if kind := attributes.Str("openinference.span.kind"); kind != "LLM" {
 				k.skip(compare(kind, "span"), 1)
 				return nil
@@ -223,7 +223,7 @@ func readOpenInference(s *Source, k *Sink) error {
 
 // flatMessage reads a message whose members are attributes of their own. It returns false if there
 // is none.
-func flatMessage(t *talk, span Value, attributes Object, prefix string) bool {
+func flatMessage(t *talk, span JSONValue, attributes JSONObject, prefix string) bool {
 	role, known := transcript.ParseRole(attributes.Str(prefix + "role"))
 	if !known {
 		return false

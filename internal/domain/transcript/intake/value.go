@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value is a JSON value of the input, decoded only as far as it is read. The raw text is known to be
+// JSONValue is a JSON value of the input, decoded only as far as it is read. The raw text is known to be
 // valid JSON.
-type Value struct {
+type JSONValue struct {
 	chunk *Chunk
 	raw   jsontext.Value   // without surrounding blanks; empty if the value is absent
 	at    int              // offset in the chunk
@@ -37,32 +37,32 @@ func (c *Chunk) LineOf(at int) int {
 }
 
 // Root returns the value of a chunk.
-func (c *Chunk) Root(ptr string) Value {
+func (c *Chunk) Root(ptr string) JSONValue {
 	raw := bytes.TrimLeft(c.data, blanks)
-	return Value{c, bytes.TrimRight(raw, blanks), len(c.data) - len(raw), jsontext.Pointer(ptr)}
+	return JSONValue{c, bytes.TrimRight(raw, blanks), len(c.data) - len(raw), jsontext.Pointer(ptr)}
 }
 
 // blanks are the characters that JSON permits around values.
 const blanks = " \t\r\n"
 
 // Kind returns the first byte of a value: { [ " t f n or 0 for a number, and a zero byte if it is absent.
-func (n Value) Kind() jsontext.Kind { return n.raw.Kind() }
+func (n JSONValue) Kind() jsontext.Kind { return n.raw.Kind() }
 
 // IsObject reports whether a value is an object.
-func (n Value) IsObject() bool { return n.Kind() == '{' }
+func (n JSONValue) IsObject() bool { return n.Kind() == '{' }
 
 // IsArray reports whether a value is an array.
-func (n Value) IsArray() bool { return n.Kind() == '[' }
+func (n JSONValue) IsArray() bool { return n.Kind() == '[' }
 
 // IsString reports whether a value is a string.
-func (n Value) IsString() bool { return n.Kind() == '"' }
+func (n JSONValue) IsString() bool { return n.Kind() == '"' }
 
 // Absent reports whether a value is missing or null.
-func (n Value) Absent() bool { return n.Kind() == 0 || n.Kind() == 'n' }
+func (n JSONValue) Absent() bool { return n.Kind() == 0 || n.Kind() == 'n' }
 
 // Fields returns the members of an object in order. Their pointers are those of the object.
-func (n Value) Fields() iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) {
+func (n JSONValue) Fields() iter.Seq2[string, JSONValue] {
+	return func(yield func(string, JSONValue) bool) {
 		for d := n.open('{'); d.PeekKind() == '"'; {
 			name, err := d.ReadToken()
 			if err != nil {
@@ -77,7 +77,7 @@ func (n Value) Fields() iter.Seq2[string, Value] {
 }
 
 // open returns a decoder behind the first byte of an object or array, and one at its end for other values.
-func (n Value) open(kind jsontext.Kind) *jsontext.Decoder {
+func (n JSONValue) open(kind jsontext.Kind) *jsontext.Decoder {
 	if n.raw.Kind() != kind {
 		return newDecoder(nil)
 	}
@@ -87,15 +87,15 @@ func (n Value) open(kind jsontext.Kind) *jsontext.Decoder {
 }
 
 // next reads the next value inside a value.
-func (n Value) next(d *jsontext.Decoder, ptr jsontext.Pointer) (Value, bool) {
+func (n JSONValue) next(d *jsontext.Decoder, ptr jsontext.Pointer) (JSONValue, bool) {
 	raw, err := d.ReadValue()
 	end := int(d.InputOffset())
-	return Value{n.chunk, n.raw[end-len(raw) : end], n.at + end - len(raw), ptr}, err == nil
+	return JSONValue{n.chunk, n.raw[end-len(raw) : end], n.at + end - len(raw), ptr}, err == nil
 }
 
 // Get returns a member of an object, the last one if the name is repeated. It is absent in other
 // values.
-func (n Value) Get(key string) (found Value) {
+func (n JSONValue) Get(key string) (found JSONValue) {
 	for name, value := range n.Fields() {
 		if name == key {
 			found = value
@@ -108,7 +108,7 @@ func (n Value) Get(key string) (found Value) {
 }
 
 // Path returns a member of nested objects.
-func (n Value) Path(keys ...string) Value {
+func (n JSONValue) Path(keys ...string) JSONValue {
 	for _, key := range keys {
 		n = n.Get(key)
 	}
@@ -116,8 +116,8 @@ func (n Value) Path(keys ...string) Value {
 }
 
 // Members returns all members of an object at once, for objects of which many are read.
-func (n Value) Members() Object {
-	o := Object{}
+func (n JSONValue) Members() JSONObject {
+	o := JSONObject{}
 	for name, value := range n.Fields() {
 		value.ptr = n.ptr.AppendToken(name)
 		o[name] = value
@@ -125,28 +125,28 @@ func (n Value) Members() Object {
 	return o
 }
 
-// Object has the members of an object by name.
-type Object map[string]Value
+// JSONObject has the members of an object by name.
+type JSONObject map[string]JSONValue
 
 // Str returns Str of a member.
-func (o Object) Str(key string) string { return o[key].Str() }
+func (o JSONObject) Str(key string) string { return o[key].Str() }
 
 // Path returns a member of nested objects.
-func (o Object) Path(key string, keys ...string) Value { return o[key].Path(keys...) }
+func (o JSONObject) Path(key string, keys ...string) JSONValue { return o[key].Path(keys...) }
 
 // First returns the first of several members that is present and not null.
-func (o Object) First(keys ...string) Value {
+func (o JSONObject) First(keys ...string) JSONValue {
 	for _, key := range keys {
 		if v := o[key]; !v.Absent() {
 			return v
 		}
 	}
-	return Value{}
+	return JSONValue{}
 }
 
 // Items returns the items of an array, or nothing.
-func (n Value) Items() iter.Seq2[int, Value] {
-	return func(yield func(int, Value) bool) {
+func (n JSONValue) Items() iter.Seq2[int, JSONValue] {
+	return func(yield func(int, JSONValue) bool) {
 		d := n.open('[')
 		for i := 0; d.PeekKind() != ']'; i++ {
 			item, ok := n.next(d, n.ptr.AppendToken(strconv.Itoa(i)))
@@ -158,7 +158,7 @@ func (n Value) Items() iter.Seq2[int, Value] {
 }
 
 // Count returns the number of items of an array.
-func (n Value) Count() (total int) {
+func (n JSONValue) Count() (total int) {
 	for range n.Items() {
 		total++
 	}
@@ -166,7 +166,7 @@ func (n Value) Count() (total int) {
 }
 
 // Str returns the text of a string, number or boolean, and an empty text for other values.
-func (n Value) Str() string {
+func (n JSONValue) Str() string {
 	switch n.Kind() {
 	case 0, '{', '[', 'n':
 		return ""
@@ -178,15 +178,15 @@ func (n Value) Str() string {
 }
 
 // Text returns a string as it is, and any other value as compact JSON. Null is empty.
-func (n Value) Text() string {
+func (n JSONValue) Text() string {
 	if n.IsString() {
 		return unquote(n.raw)
 	}
 	return n.JSON()
 }
 
-// JSON returns the compact JSON text of a value. Null and absent values are empty.
-func (n Value) JSON() string {
+// JSONContent returns the compact JSON text of a value. Null and absent values are empty.
+func (n JSONValue) JSON() string {
 	if n.Absent() {
 		return ""
 	}
@@ -196,16 +196,16 @@ func (n Value) JSON() string {
 }
 
 // IsTrue reports whether a value is true.
-func (n Value) IsTrue() bool { return string(n.raw) == "true" }
+func (n JSONValue) IsTrue() bool { return string(n.raw) == "true" }
 
 // Number returns a JSON number.
-func (n Value) Number() (float64, bool) {
+func (n JSONValue) Number() (float64, bool) {
 	f, err := strconv.ParseFloat(string(n.raw), 64)
 	return f, err == nil
 }
 
 // Integer returns a JSON number without a fraction, as a pointer.
-func (n Value) Integer() *int {
+func (n JSONValue) Integer() *int {
 	i, err := strconv.Atoi(string(n.raw))
 	if err != nil {
 		return nil
@@ -215,7 +215,7 @@ func (n Value) Integer() *int {
 
 // Embedded parses JSON text in a string, such as an attribute of a trace. Its places are those of
 // the string.
-func (n Value) Embedded() Value {
+func (n JSONValue) Embedded() JSONValue {
 	if !n.IsString() {
 		return n
 	}
@@ -243,10 +243,10 @@ func Storable(text string) string { return strings.ReplaceAll(text, "\x00", "\uf
 func NewChunk(data []byte, line int) *Chunk { return &Chunk{data: data, line: line} }
 
 // Raw returns the JSON text of a value, empty if it is absent.
-func (n Value) Raw() []byte { return n.raw }
+func (n JSONValue) Raw() []byte { return n.raw }
 
 // Line returns the line of a value in the input, 0 if it is in none.
-func (n Value) Line() int {
+func (n JSONValue) Line() int {
 	if n.chunk == nil {
 		return 0
 	}
@@ -254,7 +254,9 @@ func (n Value) Line() int {
 }
 
 // Pointer returns the JSON pointer of a value in its line or document.
-func (n Value) Pointer() string { return string(n.ptr) }
+func (n JSONValue) Pointer() string { return string(n.ptr) }
 
 // With returns other JSON text at the place of a value.
-func (n Value) With(raw string) Value { return Value{n.chunk, jsontext.Value(raw), n.at, n.ptr} }
+func (n JSONValue) With(raw string) JSONValue {
+	return JSONValue{n.chunk, jsontext.Value(raw), n.at, n.ptr}
+}

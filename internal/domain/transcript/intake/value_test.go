@@ -1,11 +1,12 @@
 package intake_test
 
 import (
-	"cairn/internal/domain/transcript/intake"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/domain/transcript/intake"
 )
 
 func TestBeginningHasWhatComesBeforeTheCut(t *testing.T) {
@@ -27,8 +28,8 @@ func TestBeginningHasWhatComesBeforeTheCut(t *testing.T) {
 func TestValuesKnowTheirPlaces(t *testing.T) {
 	t.Parallel()
 	const input = "\n {\"a/b\": [1,\n {\"c~\": \"\\ud800\\u0000\"}], \"x\": 1, \"x\": 2}"
-	s := intake.NewSource("in", strings.NewReader(input), 1<<20, 1<<10, "")
-	err := s.Values(func(v intake.Value) error {
+	s := intake.NewJSONSource("in", strings.NewReader(input), 1<<20, 1<<10, "")
+	err := s.Values(func(v intake.JSONValue) error {
 		for i, item := range v.Get("a/b").Items() {
 			if i != 1 {
 				continue
@@ -53,8 +54,8 @@ func TestValuesKnowTheirPlaces(t *testing.T) {
 
 func TestALineHasOneValue(t *testing.T) {
 	t.Parallel()
-	s := intake.NewSource("in", strings.NewReader("{}\n{} {}\n"), 1<<20, 1<<10, "")
-	err := s.Values(func(intake.Value) error { return nil })
+	s := intake.NewJSONSource("in", strings.NewReader("{}\n{} {}\n"), 1<<20, 1<<10, "")
+	err := s.Values(func(intake.JSONValue) error { return nil })
 	if err == nil || err.Error() != "input: in:2:4: not valid JSON: text after the value" {
 		t.Error(err)
 	}

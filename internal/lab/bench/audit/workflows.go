@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cairn/internal/domain/run"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+
+	"cairn/internal/domain/run"
 )
 
 // closePatience is how long Temporal may take, after the end of the last run, to close its
@@ -39,7 +40,7 @@ func AwaitClosed(ctx context.Context, c client.Client, namespace string, of int)
 
 // Lost reports whether a workflow belongs to an earlier incarnation of the database than of.
 func Lost(w *workflow.WorkflowExecutionInfo, of int) bool {
-	n := run.OfWorkflow(w.GetExecution().GetWorkflowId())
+	n := run.IncarnationOfWorkflow(w.GetExecution().GetWorkflowId())
 	return n != 0 && n < of
 }
 

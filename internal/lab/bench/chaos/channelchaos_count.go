@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +8,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // ChannelResult holds the counts of the experiment.

@@ -15,7 +15,8 @@ func TestChatsOutliveTheirGateway(t *testing.T) {
 	worker, cairn := devtest.Program(t, "worker"), devtest.Program(t, "starter")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
-	r, err := RunChannels(t.Context(), ChannelOptions{People: 10, Messages: 60, KillEvery: 5 * time.Second, Log: t.Output(),
+	r, err := RunChannels(t.Context(), ChannelOptions{People: 10, Messages: 60, KillEvery: 5 * time.Second,
+		Log:    t.Output(),
 		Worker: worker, Cairn: cairn})
 	testkit.Must(t, err)
 	var out bytes.Buffer

@@ -1,13 +1,14 @@
 package chaos
 
 import (
-	"cairn/internal/domain/run"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/domain/run"
 )
 
 // count runs the audit.

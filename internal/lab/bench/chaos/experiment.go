@@ -1,12 +1,13 @@
 package chaos
 
 import (
-	"cairn/internal/domain/access"
-	"cairn/internal/lab/bench/ground"
 	"context"
 	_ "embed"
 	"errors"
 	"math/rand/v2"
+
+	"cairn/internal/domain/access"
+	"cairn/internal/lab/bench/ground"
 )
 
 //go:embed audit.sql

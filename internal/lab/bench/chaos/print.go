@@ -1,11 +1,12 @@
 package chaos
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // Print writes the counts as a table.

@@ -98,8 +98,9 @@ type streamExperiment struct {
 // Half of the requests get the same text at each attempt of the model, and half another one.
 func RunStreams(ctx context.Context, o StreamOptions) (r StreamResult, err error) {
 	o = o.withDefaults()
-	g, err := ground.Open(ctx, ground.Options{Name: "stream-chaos", Does: "counts everything on", Queries: streamAuditSQL,
-		Worker: o.Worker, Log: o.Log})
+	g, err := ground.Open(ctx, ground.Options{Name: "stream-chaos", Does: "counts everything on",
+		Queries: streamAuditSQL,
+		Worker:  o.Worker, Log: o.Log})
 	if err != nil {
 		return r, err
 	}

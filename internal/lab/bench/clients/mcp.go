@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // keyed starts a proxy that adds the key, because the suite cannot send one. It passes all

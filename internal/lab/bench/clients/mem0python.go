@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // mem0Python are the versions of mem0's Python package whose clients are run, each with the least number of calls

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"bufio"
-	"cairn/internal/lab/bench/ground"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -12,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // Options configures a run.

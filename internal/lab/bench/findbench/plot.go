@@ -1,8 +1,9 @@
 package findbench
 
 import (
-	"cairn/internal/service/evaluation"
 	"fmt"
+
+	"cairn/internal/service/evaluation"
 )
 
 // Plot returns an SVG chart of the search time by workspace size with logarithmic axes: one

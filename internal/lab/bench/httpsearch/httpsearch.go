@@ -91,8 +91,8 @@ func (b *Bench) Needles(ctx context.Context, sizes []int, vocabularies []string,
 }
 
 // ByWords is not offered over HTTP.
-func (b *Bench) ByWords(context.Context, int64, search.Request, int) (domainsearch.Result, error) {
-	return domainsearch.Result{}, fault.New(fault.InvalidArgument, "not offered over HTTP", "call Find")
+func (b *Bench) ByWords(context.Context, int64, search.Request, int) (domainsearch.WordResult, error) {
+	return domainsearch.WordResult{}, fault.New(fault.InvalidArgument, "not offered over HTTP", "call Find")
 }
 
 // Find searches memories over HTTP.

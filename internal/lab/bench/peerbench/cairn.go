@@ -2,12 +2,13 @@ package peerbench
 
 import (
 	"bytes"
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // cairn drives `cairn serve` over mem0's routes.

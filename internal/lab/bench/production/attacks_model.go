@@ -1,13 +1,14 @@
 package production
 
 import (
-	"cairn/internal/domain/run"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
+
+	"cairn/internal/domain/run"
 )
 
 func attackReply(ctx context.Context, s *siege, t tenant) (string, error) {

@@ -1,10 +1,11 @@
 package production
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"fmt"
 	"time"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // drain is step 7. Each gateway is replaced under load: it gets SIGTERM, and another one starts when it

@@ -66,7 +66,7 @@ func (e *experiment) start(ctx context.Context) (err error) {
 	if e.folder, err = ground.Folder("production"); err != nil {
 		return err
 	}
-	if e.root, err = Root(ctx); err != nil {
+	if e.root, err = RepositoryRoot(ctx); err != nil {
 		return err
 	}
 	e.say("building the programs")

@@ -2,7 +2,6 @@ package production
 
 import (
 	"bytes"
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 const (

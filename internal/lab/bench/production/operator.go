@@ -1,22 +1,23 @@
 package production
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // operator runs the commands of the runbook.
 type operator struct {
 	e       *experiment
 	folder  string
-	own     Runner // as this account
-	server  Runner // as the account of the server
-	copy    string // commands that copy the package store
+	own     PageRunner // as this account
+	server  PageRunner // as the account of the server
+	copy    string     // commands that copy the package store
 	dump    string
 	blocks  []string // of the section Restore: database, packages, accept
 	archive []string // of Archive the WAL: settings, base backup
@@ -61,13 +62,13 @@ func (e *experiment) operator(page Page, name string) (*operator, error) {
 		"PATH="+strings.Join([]string{programs, e.primary.Bin(), os.Getenv("PATH")}, ":"),
 		"ADMIN_DATABASE_URL="+e.admin(), "SERVER_URL="+e.primary.URL("postgres", "postgres"),
 		"DATABASE_NAME="+database, "PGDATA="+e.primary.Data(), "WAL_ARCHIVE="+archive)
-	o.own = Runner{Folder: o.folder, Environ: environ}
-	o.server = Runner{Folder: o.folder, Environ: environ, Command: e.primary.Command}
+	o.own = PageRunner{Folder: o.folder, Environ: environ}
+	o.server = PageRunner{Folder: o.folder, Environ: environ, Command: e.primary.Command}
 	return o, nil
 }
 
 // runBlocks runs blocks of commands, and returns the output of the last one.
-func runBlocks(ctx context.Context, r Runner, blocks ...string) (out string, err error) {
+func runBlocks(ctx context.Context, r PageRunner, blocks ...string) (out string, err error) {
 	for _, block := range blocks {
 		if out, err = r.Run(ctx, block); err != nil {
 			return out, err

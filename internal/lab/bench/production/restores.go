@@ -44,7 +44,7 @@ type backup struct {
 
 // restores is step 5.
 func (e *experiment) restores(ctx context.Context, to sheet) error {
-	page, err := Read(e.root, backupPage)
+	page, err := ReadPage(e.root, backupPage)
 	if err != nil {
 		return err
 	}

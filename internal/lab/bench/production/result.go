@@ -1,12 +1,13 @@
 package production
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // Result holds what was observed.

@@ -13,8 +13,8 @@ import (
 // Page is a page of instructions in Markdown.
 type Page struct{ path, text string }
 
-// Read reads a page. Path is relative to root, the folder of the module.
-func Read(root, path string) (Page, error) {
+// ReadPage reads a page. Path is relative to root, the folder of the module.
+func ReadPage(root, path string) (Page, error) {
 	text, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
 		return Page{}, fmt.Errorf("read the runbook: %w", err)
@@ -22,8 +22,8 @@ func Read(root, path string) (Page, error) {
 	return Page{path, string(text)}, nil
 }
 
-// Root returns the folder of the module that contains the working directory.
-func Root(ctx context.Context) (string, error) {
+// RepositoryRoot returns the folder of the module that contains the working directory.
+func RepositoryRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the folder of the module: %w", err)
@@ -63,8 +63,8 @@ func withoutComments(section string) string {
 	return shell.ReplaceAllStringFunc(section, func(block string) string { return strings.Repeat(" ", len(block)) })
 }
 
-// Runner runs commands.
-type Runner struct {
+// PageRunner runs commands.
+type PageRunner struct {
 	Folder  string   // where they run
 	Environ []string // the whole environment
 	// Command returns the command of a program; nil means exec.CommandContext.
@@ -72,7 +72,7 @@ type Runner struct {
 }
 
 // Run runs the commands of a block with bash, and returns what they print.
-func (r Runner) Run(ctx context.Context, block string) (string, error) {
+func (r PageRunner) Run(ctx context.Context, block string) (string, error) {
 	command := r.Command
 	if command == nil {
 		command = exec.CommandContext

@@ -17,11 +17,11 @@ func TestTheCommandsUnderAHeadingRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	testkit.Must(t, os.WriteFile(filepath.Join(folder, "page.md"), []byte(text), 0o600))
-	page, err := production.Read(folder, "page.md")
+	page, err := production.ReadPage(folder, "page.md")
 	testkit.Must(t, err)
 	blocks, err := page.Blocks("Back up", 2)
 	testkit.Must(t, err)
-	r := production.Runner{Folder: folder, Environ: []string{"PATH=" + os.Getenv("PATH"), "WORD=two"}}
+	r := production.PageRunner{Folder: folder, Environ: []string{"PATH=" + os.Getenv("PATH"), "WORD=two"}}
 	for i, want := range []string{"one\n", "two\n"} {
 		if out, err := r.Run(t.Context(), blocks[i]); err != nil || out != want {
 			t.Errorf("block %d: %q, %v", i, out, err)

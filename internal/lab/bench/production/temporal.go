@@ -1,13 +1,14 @@
 package production
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // withoutTemporal is step 3.

@@ -21,7 +21,8 @@ func Of(h *app.App, wordsOnly bool) Cairn {
 		c.Embedder, c.Dims = "none", 0
 	}
 	c.Store, c.Finder, c.Index = measured{h, wordsOnly}, finder, finder.Index
-	c.Settings = map[string]any{"rank": search.Defaults(), "profile": finder.Profile, "min_cosine": finder.MinCosine,
+	c.Settings = map[string]any{"rank": search.DefaultWeights(), "profile": finder.Profile,
+		"min_cosine":   finder.MinCosine,
 		"vector_share": finder.VectorShare}
 	return c
 }

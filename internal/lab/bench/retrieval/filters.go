@@ -158,7 +158,8 @@ func (f *filtered) readAll(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			f.docs = append(f.docs, slices.DeleteFunc(docs, func(d domainsearch.Document) bool { return d.Rejected })...)
+			f.docs = append(f.docs, slices.DeleteFunc(docs,
+				func(d domainsearch.Document) bool { return d.Rejected })...)
 		}
 		return nil
 	})
@@ -226,7 +227,8 @@ func (f *filtered) bruteForce(ctx context.Context, r search.Request) (best []flo
 	weights := map[int32]float64{}
 	for _, t := range terms {
 		df := float64(stats.Terms[t].DF)
-		word := domainsearch.Word{IDF: math.Log(1 + (float64(stats.Docs)-df+0.5)/(df+0.5)), Name: stats.Terms[t].Speakers > 0}
+		word := domainsearch.Word{IDF: math.Log(1 + (float64(stats.Docs)-df+0.5)/(df+0.5)),
+			Name: stats.Terms[t].Speakers > 0}
 		weights[t] = word.Weight()
 	}
 	for _, d := range f.docs {
@@ -257,7 +259,8 @@ func (f *filtered) same(ctx context.Context, r search.Request, best []float64) (
 		return false, err
 	}
 	for _, one := range found {
-		d := domainsearch.Document{Kind: one.Kind, Type: one.Type, Target: one.Target, Conversation: f.talks[one.Conversation]}
+		d := domainsearch.Document{Kind: one.Kind, Type: one.Type, Target: one.Target,
+			Conversation: f.talks[one.Conversation]}
 		if one.EventTime != nil {
 			d.EventTime = *one.EventTime
 		}
@@ -265,7 +268,7 @@ func (f *filtered) same(ctx context.Context, r search.Request, best []float64) (
 			return false, nil
 		}
 	}
-	return slices.EqualFunc(words.Hits, best, func(h domainsearch.Hit, score float64) bool {
+	return slices.EqualFunc(words.Hits, best, func(h domainsearch.WordHit, score float64) bool {
 		return math.Abs(h.Score-score) <= slack*max(1, score)
 	}), nil
 }

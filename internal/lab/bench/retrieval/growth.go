@@ -101,7 +101,7 @@ func (r *Report) agreement(ctx context.Context, of Cairn, truth *exhaustive, ws 
 	}
 	exact, agreed, rows := 0, 0.0, 0
 	for i, query := range queries {
-		var found domainsearch.Result
+		var found domainsearch.WordResult
 		if err := took.took(func() (err error) {
 			found, err = of.Finder.ByWords(ctx, ws, search.Request{Query: query}, growthK)
 			return err
@@ -124,7 +124,7 @@ func (r *Report) agreement(ctx context.Context, of Cairn, truth *exhaustive, ws 
 }
 
 // agree is the share of the best scores that were found: hits that reach the last of them.
-func agree(hits []domainsearch.Hit, best []float64) float64 {
+func agree(hits []domainsearch.WordHit, best []float64) float64 {
 	if len(best) == 0 {
 		return 1
 	}

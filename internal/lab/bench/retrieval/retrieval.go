@@ -129,7 +129,7 @@ type Store interface {
 // Finder searches the documents of a workspace.
 type Finder interface {
 	Find(ctx context.Context, ws int64, r search.Request) ([]index.Result, error)
-	ByWords(ctx context.Context, ws int64, r search.Request, k int) (domainsearch.Result, error)
+	ByWords(ctx context.Context, ws int64, r search.Request, k int) (domainsearch.WordResult, error)
 }
 
 // Cairn contains the services to measure.

@@ -1,10 +1,11 @@
 package soak
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // Print writes the counts with their goals as a table.

@@ -17,7 +17,8 @@ const (
 // threeTasks needs at most five parallel model calls: the first task writes a script and a
 // document, the second a script, the third a document.
 func threeTasks(n int) transcript.Conversation {
-	return distillConversation(fmt.Sprintf("latency-%d", n), n, wantsScript+", "+wantsDocument, wantsScript, wantsDocument)
+	return distillConversation(fmt.Sprintf("latency-%d", n), n, wantsScript+", "+wantsDocument, wantsScript,
+		wantsDocument)
 }
 
 // oneTask has as many steps as the empty workflows of the comparison.

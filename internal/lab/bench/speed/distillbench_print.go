@@ -59,12 +59,14 @@ func printSteps(w io.Writer, steps []Step, took time.Duration) error {
 	fmt.Fprintln(tw, "step\tworkflow's turn\tin the queue\twork\twithout the model\t")
 	var sum Step
 	for _, s := range steps {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t\n", s.Name, distillMs(s.Decide), distillMs(s.Queue), distillMs(s.Work-s.Model), distillMs(s.Own()))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t\n", s.Name, distillMs(s.Decide), distillMs(s.Queue),
+			distillMs(s.Work-s.Model), distillMs(s.Own()))
 		sum.Decide, sum.Queue, sum.Work, sum.Model = sum.Decide+s.Decide, sum.Queue+s.Queue, sum.Work+s.Work,
 			sum.Model+s.Model
 	}
 	fmt.Fprintf(tw, "accept, start, answer\t\t\t\t%s\t\n", distillMs(took-sum.Model-sum.Own()))
-	fmt.Fprintf(tw, "all\t%s\t%s\t%s\t%s\t\n", distillMs(sum.Decide), distillMs(sum.Queue), distillMs(sum.Work-sum.Model),
+	fmt.Fprintf(tw, "all\t%s\t%s\t%s\t%s\t\n", distillMs(sum.Decide), distillMs(sum.Queue),
+		distillMs(sum.Work-sum.Model),
 		distillMs(took-sum.Model))
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the steps: %w", err)

@@ -1,11 +1,12 @@
 package speed
 
 import (
-	"cairn/internal/domain/run"
 	"context"
 	"fmt"
 	"slices"
 	"time"
+
+	"cairn/internal/domain/run"
 )
 
 // Latency holds the times of distillations of three tasks and their ratio to the critical

@@ -18,7 +18,8 @@ type AddOptions struct {
 
 // AddFull returns the options of the full benchmark.
 func AddFull() AddOptions {
-	return AddOptions{Models: []time.Duration{0, 20 * time.Millisecond, 200 * time.Millisecond}, Callers: []int{1, 16, 64},
+	return AddOptions{Models: []time.Duration{0, 20 * time.Millisecond, 200 * time.Millisecond}, Callers: []int{1, 16,
+		64},
 		Adds: 200, Limit: 20 * time.Minute}
 }
 

@@ -1,7 +1,6 @@
 package speed
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // Retention sets the size of a measurement of retention.

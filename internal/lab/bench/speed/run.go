@@ -172,7 +172,8 @@ from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split
 }
 
 // sweep returns the duration of the sweep of a date. It calls meanwhile during the sweep.
-func (l *sweepLab) sweep(ctx context.Context, date string, meanwhile func(context.Context) error) (time.Duration, error) {
+func (l *sweepLab) sweep(ctx context.Context, date string, meanwhile func(context.Context) error) (time.Duration,
+	error) {
 	began := time.Now()
 	w, err := l.host.Temporal.ExecuteWorkflow(ctx,
 		client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: contract.QueueMain,

@@ -1,13 +1,14 @@
 package speed
 
 import (
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"golang.org/x/sync/errgroup"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // Sizes of the measurement of storage.

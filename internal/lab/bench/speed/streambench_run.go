@@ -3,7 +3,6 @@ package speed
 import (
 	"bufio"
 	"bytes"
-	"cairn/internal/lab/bench/ground"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"cairn/internal/lab/bench/ground"
 )
 
 // StreamOptions configures a run.

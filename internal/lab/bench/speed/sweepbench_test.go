@@ -21,7 +21,8 @@ func TestASweepUnderKillsMissesAndDoublesNothing(t *testing.T) {
 	o := Tiny()
 	o.Log = t.Output()
 	address, namespace := apptest.Namespace(t)
-	r, err := runSweep(t.Context(), o, ground.Servers{Database: pgtest.Database(t), Temporal: address, Namespace: namespace})
+	r, err := runSweep(t.Context(), o, ground.Servers{Database: pgtest.Database(t), Temporal: address,
+		Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,13 @@
 package speed
 
 import (
-	"cairn/internal/domain/access"
 	"context"
 	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"cairn/internal/domain/access"
 )
 
 // Throughput is the rate of distillations under load and of empty workflows of the same shape.

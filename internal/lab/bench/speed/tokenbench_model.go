@@ -14,7 +14,8 @@ type tokenObject = map[string]any
 
 // tokenScript makes the server reply to all stages.
 func tokenScript(server *openaitest.Server, e *endpoint) {
-	for stage, answer := range map[string]func(prompt.Material) tokenObject{"segment": tokenSegmentReply, "notes": notesReply,
+	for stage, answer := range map[string]func(prompt.Material) tokenObject{"segment": tokenSegmentReply,
+		"notes":   notesReply,
 		"extract": tokenExtractReply, "files": tokenFilesReply, "judge": judgeReply} {
 		server.On(openaitest.Rule{Stage: stage, UsageFunc: e.use, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
@@ -138,7 +139,7 @@ func tokenFilesReply(m prompt.Material) tokenObject {
 // judgeReply has quotes of the usual length. Their place in the transcript does not matter for the tokens.
 func judgeReply(m prompt.Material) tokenObject {
 	criteria := []tokenObject{}
-	for _, name := range skill.Names() {
+	for _, name := range skill.CriterionNames() {
 		criteria = append(criteria, tokenObject{"criterion": name, "points": 1, "quote": m.Draft.Description,
 			"missing": "a check at the end"})
 	}

@@ -7,14 +7,14 @@ import (
 	"text/tabwriter"
 )
 
-// Context is the context of the scripted model in tokens, and Largest the goal for a request.
+// TokenContext is the context of the scripted model in tokens, and Largest the goal for a request.
 const (
-	Context = 128_000
-	Largest = Context * 3 / 4
+	TokenContext = 128_000
+	TokenLargest = TokenContext * 3 / 4
 )
 
 // PrintTokens writes the rows as a table.
-func PrintTokens(w io.Writer, rows []Row) error {
+func PrintTokens(w io.Writer, rows []TokenRow) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(
 		tw,
@@ -31,7 +31,7 @@ func PrintTokens(w io.Writer, rows []Row) error {
 }
 
 // goal returns a goal as text. The goals are for one task.
-func (r Row) goal(tokens int) string {
+func (r TokenRow) goal(tokens int) string {
 	if r.Tasks > 1 {
 		return "-"
 	}
@@ -39,9 +39,9 @@ func (r Row) goal(tokens int) string {
 }
 
 // Missed returns an error for each goal that a row misses, or nil.
-func Missed(rows []Row) error {
+func Missed(rows []TokenRow) error {
 	var missed []error
-	miss := func(r Row, format string, args ...any) {
+	miss := func(r TokenRow, format string, args ...any) {
 		missed = append(missed, fmt.Errorf("missed: T %d, %d tasks: %s", r.Raw, r.Tasks, fmt.Sprintf(format, args...)))
 	}
 	for _, r := range rows {
@@ -52,8 +52,8 @@ func Missed(rows []Row) error {
 		if r.Tasks == 1 && r.Weighted > weighted {
 			miss(r, "cost-weighted input %d, the goal is %d", r.Weighted, weighted)
 		}
-		if r.Largest > Largest {
-			miss(r, "a request of %d tokens, the goal is %d", r.Largest, Largest)
+		if r.Largest > TokenLargest {
+			miss(r, "a request of %d tokens, the goal is %d", r.Largest, TokenLargest)
 		}
 		if share := r.leastCached(); r.Cached < share {
 			miss(r, "cached share %.2f, the goal is %.2f", r.Cached, share)
@@ -64,9 +64,9 @@ func Missed(rows []Row) error {
 
 // leastCached is the goal of the cached share. Instructions are most of the requests about a short conversation,
 // and a task longer than a window is drafted from notes.
-func (r Row) leastCached() float64 {
+func (r TokenRow) leastCached() float64 {
 	switch {
-	case r.Raw < 5_000 || r.Raw > Context*3/5:
+	case r.Raw < 5_000 || r.Raw > TokenContext*3/5:
 		return 0
 	case r.Tasks >= 3:
 		return .70

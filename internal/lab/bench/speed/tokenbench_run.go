@@ -32,8 +32,8 @@ func Samples() []Sample {
 	return []Sample{{2_000, 1}, {7_600, 1}, {7_600, 3}, {50_000, 1}, {50_000, 3}, {206_000, 1}, {300_000, 1}}
 }
 
-// Row is the result for a conversation.
-type Row struct {
+// TokenRow is the result for a conversation.
+type TokenRow struct {
 	Raw      int     `json:"raw_tokens"` // T
 	Tasks    int     `json:"tasks"`
 	Calls    int     `json:"calls"`
@@ -44,18 +44,18 @@ type Row struct {
 }
 
 // Limit returns the goal of Input, and that of Weighted.
-func (r Row) Limit() (input, weighted int) { return r.Raw*5/2 + 6_000, r.Raw*2 + 6_000 }
+func (r TokenRow) Limit() (input, weighted int) { return r.Raw*5/2 + 6_000, r.Raw*2 + 6_000 }
 
-// Lab distills conversations.
-type Lab struct {
+// TokenLab distills conversations.
+type TokenLab struct {
 	Store *store.Store
 	Log   io.Writer
 }
 
 // Measure distills a conversation with and without a cache.
-func (l Lab) Measure(ctx context.Context, s Sample) (Row, error) {
+func (l TokenLab) Measure(ctx context.Context, s Sample) (TokenRow, error) {
 	c := tokenConversation(s.Size, s.Tasks)
-	r := Row{Raw: raw(c), Tasks: s.Tasks}
+	r := TokenRow{Raw: raw(c), Tasks: s.Tasks}
 	for _, caches := range []bool{false, true} {
 		fmt.Fprintf(l.Log, "tokens: %d tokens, %d tasks, cache %t\n", r.Raw, s.Tasks, caches)
 		e := &endpoint{caches: caches, prefixes: map[string]int{}}
@@ -84,7 +84,7 @@ func (l Lab) Measure(ctx context.Context, s Sample) (Row, error) {
 }
 
 // distill runs the steps of a distillation, as its workflow does.
-func (l Lab) distill(ctx context.Context, c transcript.Conversation, s Sample, e *endpoint) error {
+func (l TokenLab) distill(ctx context.Context, c transcript.Conversation, s Sample, e *endpoint) error {
 	server, err := openaitest.Start()
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func spec(caches bool) distill.Spec {
 	return out
 }
 
-func (l Lab) service(ctx context.Context, server *openaitest.Server, folder string, caches bool) (*distill.Service,
+func (l TokenLab) service(ctx context.Context, server *openaitest.Server, folder string, caches bool) (*distill.Service,
 	error) {
 	blobs, err := objectstore.Local(folder)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 // The goals of tokens are those of section 6 of the design of distillation.
 func TestDistillationStaysWithinItsBudget(t *testing.T) {
 	t.Parallel()
-	measure(t, func(s speed.Sample) bool { return s.Size < speed.Context/3 })
+	measure(t, func(s speed.Sample) bool { return s.Size < speed.TokenContext/3 })
 }
 
 func TestLongConversationsStayWithinTheirBudget(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	measure(t, func(s speed.Sample) bool { return s.Size >= speed.Context/3 })
+	measure(t, func(s speed.Sample) bool { return s.Size >= speed.TokenContext/3 })
 }
 
 func measure(t *testing.T, fits func(speed.Sample) bool) {
 	t.Helper()
-	lab := speed.Lab{Store: pgtest.Open(t).Store, Log: t.Output()}
-	var rows []speed.Row
+	lab := speed.TokenLab{Store: pgtest.Open(t).Store, Log: t.Output()}
+	var rows []speed.TokenRow
 	for _, s := range speed.Samples() {
 		if !fits(s) {
 			continue

@@ -41,7 +41,8 @@ func (r Result) Print(w io.Writer) error {
 	fmt.Fprintln(tw, "at once\tmodel calls\taccept\treply, without the model\tmodel")
 	for _, c := range r.Cells {
 		if p := c.Parts; c.Calls > 0 {
-			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\n", c.AtOnce, c.Calls, turnMs(p.Accept), turnMs(p.Answer-p.Model), turnMs(p.Model))
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\n", c.AtOnce, c.Calls, turnMs(p.Accept), turnMs(p.Answer-p.Model),
+				turnMs(p.Model))
 		}
 	}
 	if err := tw.Flush(); err != nil {

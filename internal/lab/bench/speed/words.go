@@ -1,10 +1,11 @@
 package speed
 
 import (
-	"cairn/internal/domain/skill"
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"cairn/internal/domain/skill"
 )
 
 var (

@@ -1,7 +1,6 @@
 package taubench
 
 import (
-	"cairn/internal/domain/run"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"cairn/internal/domain/run"
 )
 
 // Print writes the result as a table.

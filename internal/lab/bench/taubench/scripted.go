@@ -54,12 +54,12 @@ func praise(call openaitest.Call) string {
 		}
 	}
 	var criteria []map[string]any
-	for i, name := range skill.Names() {
+	for i, name := range skill.CriterionNames() {
 		c := map[string]any{"criterion": name, "points": skill.MaxPoints, "quote": m.Draft.Description, "missing": ""}
 		if i == 0 {
 			c["points"], c["missing"] = 1, "more words of users"
 		}
-		if name == skill.Grounded {
+		if name == skill.CriterionGrounded {
 			c["quote"] = said
 		}
 		criteria = append(criteria, c)

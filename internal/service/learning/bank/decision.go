@@ -1,9 +1,10 @@
 package bank
 
 import (
-	"cairn/internal/domain/run"
 	"fmt"
+
+	"cairn/internal/domain/run"
 )
 
-// ID returns the ID of the decision of a span.
-func ID(ref run.Ref, span int) string { return fmt.Sprintf("%s/%d", ref.Run, span) }
+// DecisionID returns the ID of the decision of a span.
+func DecisionID(ref run.Ref, span int) string { return fmt.Sprintf("%s/%d", ref.Run, span) }

@@ -47,8 +47,9 @@ func chosen(t *testing.T, l *pgtest.Learning) (d learning.Decision) {
 		head, err := l.Banks.ReadHead(ctx, tx, "default")
 		testkit.Must(t, err)
 		skill := head.Bank.Versions()[0].ID
-		d = learning.Decision{ID: bank.ID(r.Ref, 0), Run: r.Ref.Run, Conversation: r.Conversation, Bank: head.ID,
-			Version: 1, Choice: learning.Choice{Decision: policy.Decision{ID: bank.ID(r.Ref, 0),
+		d = learning.Decision{ID: bank.DecisionID(r.Ref, 0), Run: r.Ref.Run, Conversation: r.Conversation,
+			Bank:    head.ID,
+			Version: 1, Choice: learning.Choice{Decision: policy.Decision{ID: bank.DecisionID(r.Ref, 0),
 				Candidates: []string{skill}, Chosen: []string{skill}}}}
 		return tx.Decisions().PutDecision(ctx, d)
 	}))

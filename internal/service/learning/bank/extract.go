@@ -10,19 +10,19 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// Input is one span with the skills and memories for its prompt.
-type Input = executor.Input
+// ExtractionInput is one span with the skills and memories for its prompt.
+type ExtractionInput = executor.Input
 
 // Executor extracts actions with a model. It implements executor.Executor.
 type Executor struct{ Asker Asker }
 
 // Execute calls the model for one span. It returns the proposed actions.
-func (e Executor) Execute(ctx context.Context, in Input) ([]executor.Action, executor.Outcome, error) {
+func (e Executor) Execute(ctx context.Context, in ExtractionInput) ([]executor.Action, executor.Outcome, error) {
 	return Extract(ctx, e.Asker, in)
 }
 
 // Extract calls the model for one span. It returns the proposed actions.
-func Extract(ctx context.Context, a Asker, in Input) (actions []executor.Action, o executor.Outcome,
+func Extract(ctx context.Context, a Asker, in ExtractionInput) (actions []executor.Action, o executor.Outcome,
 	err error) {
 	material := prompt.Material{
 		Messages: Messages(in.Span),

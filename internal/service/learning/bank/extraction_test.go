@@ -31,7 +31,7 @@ func TestAModelIsShownSpanSkillsAndMemories(t *testing.T) {
 		shown = m
 		return pgtest.InsertAll(m)
 	})
-	in := bank.Input{Step: "span/0", Lang: "en", Span: span(), Shown: []string{"gone", "mem-1"},
+	in := bank.ExtractionInput{Step: "span/0", Lang: "en", Span: span(), Shown: []string{"gone", "mem-1"},
 		Skills:   []memoryskill.Skill{{Name: "insert", Action: memoryskill.Insert}},
 		Contents: map[string]string{"mem-1": "Likes tea"}}
 	for range 2 {
@@ -53,7 +53,7 @@ func TestAnAnswerThatCannotBeReadIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	script := pgtest.NewScript()
 	script.Say(prompt.Remember, `{"actions": [{"type": 7`)
-	in := bank.Input{Step: "span/0", Lang: "en", Span: span()}
+	in := bank.ExtractionInput{Step: "span/0", Lang: "en", Span: span()}
 	if _, outcome, err := bank.Extract(t.Context(), script, in); err != nil || outcome != executor.ParseError {
 		t.Errorf("%s, %v", outcome, err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Outcomes returns the outcomes of an episode.
-func (p Result) Outcomes() learning.EpisodeOutcomes {
+func (p EpisodeResult) Outcomes() learning.EpisodeOutcomes {
 	out := learning.EpisodeOutcomes{Of: len(p.Episode.Decisions) + len(p.Questions), Masked: len(p.Episode.Lost)}
 	for _, a := range p.Questions {
 		if !a.Scored {

@@ -13,8 +13,8 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Setup is the configuration of an episode.
-type Setup struct {
+// EpisodeSetup is the configuration of an episode.
+type EpisodeSetup struct {
 	Ref     run.Ref
 	Step    string // prefix of its ledger keys
 	Model   Model
@@ -26,24 +26,24 @@ type Setup struct {
 	Choose  func(span int) policy.Choice // how to choose the skills of a span
 }
 
-// Player plays episodes: it builds memories of a trace, starting from an empty memory, and then
+// EpisodePlayer plays episodes: it builds memories of a trace, starting from an empty memory, and then
 // asks questions. The memory exists only during the episode. Model replies are in the ledger, so a
 // retry has the same result.
-type Player struct {
+type EpisodePlayer struct {
 	Encoder  Encoder
 	Asker    Asker
 	Executor executor.Executor // nil means the model of an episode
 	Judge    designer.Judge    // nil means Judge
 }
 
-func (p Player) executor() executor.Executor {
+func (p EpisodePlayer) executor() executor.Executor {
 	if p.Executor == nil {
 		return Executor{Asker: p.Asker}
 	}
 	return p.Executor
 }
 
-func (p Player) judge() designer.Judge {
+func (p EpisodePlayer) judge() designer.Judge {
 	if p.Judge == nil {
 		return Judge{p.Asker}
 	}
@@ -52,25 +52,26 @@ func (p Player) judge() designer.Judge {
 
 // game is the state of an episode.
 type game struct {
-	Player
-	Setup
-	trace      Trace
+	EpisodePlayer
+	EpisodeSetup
+	trace      EpisodeTrace
 	candidates []policy.Candidate
 	items      []*item
 	behind     map[int][]string // decisions by message sequence number
-	result     Result
+	result     EpisodeResult
 }
 
 // Play plays one episode.
-func (p Player) Play(ctx context.Context, in Setup, t Trace) (Result, error) {
+func (p EpisodePlayer) Play(ctx context.Context, in EpisodeSetup, t EpisodeTrace) (EpisodeResult, error) {
 	if in.Keeping.K < 1 {
-		return Result{}, fault.Newf(
+		return EpisodeResult{}, fault.Newf(
 			fault.InvalidArgument,
 			"invalid number of skills per span %d: must be at least 1",
 			in.Keeping.K,
 		)
 	}
-	g := &game{Player: p, Setup: in, trace: t, behind: map[int][]string{}, result: Result{Conversation: t.Conversation}}
+	g := &game{EpisodePlayer: p, EpisodeSetup: in, trace: t, behind: map[int][]string{},
+		result: EpisodeResult{Conversation: t.Conversation}}
 	var err error
 	g.candidates, err = p.Encoder.Candidates(ctx, in.Bank, Members(in.Bank, in.Fresh), in.Policy)
 	if err != nil {

@@ -22,20 +22,20 @@ import (
 )
 
 // setup returns an episode with the primitives and an untrained policy.
-func setup(t *testing.T) bank.Setup {
+func setup(t *testing.T) bank.EpisodeSetup {
 	t.Helper()
 	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	testkit.Must(t, err)
 	p, _, err := policy.PPOLearner{}.Start(nil, nil, policy.Form{Shape: policy.TowerShape, Dim: 16, Hidden: 8},
 		keyedrand.Key{Run: "t"})
 	testkit.Must(t, err)
-	return bank.Setup{Step: "episode/0", Score: bank.ByRecall, Bank: b, Policy: p,
+	return bank.EpisodeSetup{Step: "episode/0", Score: bank.ByRecall, Bank: b, Policy: p,
 		Keeping: bank.SpanOptions{K: 4, TopN: 5},
 		Choose:  func(int) policy.Choice { return policy.Choice{K: 4, Greedy: true} }}
 }
 
-func trace() bank.Trace {
-	t := bank.Trace{Lang: "en"}
+func trace() bank.EpisodeTrace {
+	t := bank.EpisodeTrace{Lang: "en"}
 	for i, text := range []string{"I planted a lemon tree.", "I planted a lemon tree.", "My sister prefers jam."} {
 		t.Spans = append(t.Spans, executor.Span{Number: i, Parts: []executor.Part{{Seq: i, Role: "user", Text: text}}})
 	}
@@ -45,8 +45,8 @@ func trace() bank.Trace {
 	return t
 }
 
-func player(s *pgtest.Script) bank.Player {
-	return bank.Player{Encoder: bank.Encoder{Embedder: embedding.Hashing(64)}, Asker: s}
+func player(s *pgtest.Script) bank.EpisodePlayer {
+	return bank.EpisodePlayer{Encoder: bank.Encoder{Embedder: embedding.Hashing(64)}, Asker: s}
 }
 
 func TestAnEpisodeIsTheSameWhenItIsPlayedAgain(t *testing.T) {

@@ -15,8 +15,8 @@ type QuestionResult struct {
 	Retrieved  []string `json:"retrieved,omitempty"` // contents of memories
 }
 
-// Result is the result of an episode.
-type Result struct {
+// EpisodeResult is the result of an episode.
+type EpisodeResult struct {
 	Conversation int64            `json:"conversation"`
 	Reward       float64          `json:"reward"`
 	Known        bool             `json:"known"`          // at least one question was scored

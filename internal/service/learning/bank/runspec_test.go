@@ -52,7 +52,7 @@ func TestAModelIsToldInBothLanguages(t *testing.T) {
 			t.Errorf("%s: %q, %q", stage, en, zh)
 		}
 	}
-	if bank.Language([]transcript.Message{{Role: transcript.User, Content: "我住在京都"}}) != "zh" {
+	if bank.LanguageOf([]transcript.Message{{Role: transcript.User, Content: "我住在京都"}}) != "zh" {
 		t.Error("Chinese is not seen")
 	}
 }
@@ -62,7 +62,7 @@ func TestARunIsAcceptedOnceUnderAKey(t *testing.T) {
 	l := pgtest.OpenLearning(t)
 	accept := func() (r run.Run) {
 		testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) (err error) {
-			r, err = bank.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "default/a", Generation: 1,
+			r, err = bank.AcceptRun(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "default/a", Generation: 1,
 				ArgsSHA: sha256.Sum256([]byte("a")), WorkflowID: "w"}, l.Spec())
 			return err
 		}))
@@ -72,15 +72,15 @@ func TestARunIsAcceptedOnceUnderAKey(t *testing.T) {
 	if again := accept(); again.Ref != first.Ref || l.DB.Rows("runs", "outbox") != "runs 1, outbox 1" {
 		t.Errorf("%v, then %v: %s", first.Ref, again.Ref, l.DB.Rows("runs", "outbox"))
 	}
-	spec, err := bank.Decode[bank.Spec](first)
+	spec, err := bank.DecodeReply[bank.RunSpec](first)
 	if err != nil || spec.Model.Name != "scripted" {
 		t.Errorf("%+v, %v", spec, err)
 	}
-	if _, err := bank.Decode[bank.Spec](run.Run{Spec: []byte("{")}); err == nil {
+	if _, err := bank.DecodeReply[bank.RunSpec](run.Run{Spec: []byte("{")}); err == nil {
 		t.Error("a configuration that cannot be read")
 	}
 	bad := func(ctx context.Context, tx store.Tx) error {
-		_, err := bank.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "b"}, make(chan int))
+		_, err := bank.AcceptRun(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: "b"}, make(chan int))
 		return err
 	}
 	if err := l.Within(bad); err == nil {

@@ -13,7 +13,7 @@ import (
 
 // ExtractionSpec is the pinned configuration of a build.
 type ExtractionSpec struct {
-	Spec
+	RunSpec
 	Keeping SpanOptions `json:"keeping"`
 	Lang    string      `json:"lang"`
 	Bank    string      `json:"bank"`
@@ -38,7 +38,7 @@ func ReadSession(ctx context.Context, tx store.Tx, id string) (s Session, err er
 	if s.Run, err = tx.Runs().Run(ctx, id); err != nil {
 		return s, err
 	}
-	if s.Spec, err = Decode[ExtractionSpec](s.Run); err != nil {
+	if s.Spec, err = DecodeReply[ExtractionSpec](s.Run); err != nil {
 		return s, err
 	}
 	c, err := tx.Transcripts().Conversation(ctx, s.Run.Conversation, s.Spec.FromSeq, s.Spec.ToSeq)

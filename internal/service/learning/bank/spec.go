@@ -15,8 +15,8 @@ import (
 	"cairn/internal/store"
 )
 
-// Spec is the configuration of a new run.
-type Spec struct {
+// RunSpec is the configuration of a new run.
+type RunSpec struct {
 	Model  Model  `json:"model"`
 	Timing Timing `json:"timing"`
 }
@@ -42,16 +42,16 @@ func (t Timing) StepTimeouts() contract.StepTimeouts {
 	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
-// Decode decodes the configuration of a run.
-func Decode[T any](r run.Run) (s T, err error) {
+// DecodeReply decodes the configuration of a run.
+func DecodeReply[T any](r run.Run) (s T, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
 		err = fmt.Errorf("decode the configuration of run %s: %w", r.Ref.Run, err)
 	}
 	return s, err
 }
 
-// Language returns the language of the prompt templates for messages.
-func Language(messages []transcript.Message) string {
+// LanguageOf returns the language of the prompt templates for messages.
+func LanguageOf(messages []transcript.Message) string {
 	if lang.OfMessages(messages) == lang.Chinese {
 		return "zh"
 	}
@@ -62,12 +62,12 @@ func Language(messages []transcript.Message) string {
 type Due struct {
 	Workspace    int64
 	WorkspaceKey string
-	Spec         Spec
+	Spec         RunSpec
 	Least        int // minimum number of new cases or outcomes of a bank, at least 1
 }
 
-// Read reads a run with its configuration, and its result if it has ended.
-func Read[S, R any](ctx context.Context, tx store.Tx, ref run.Ref) (r run.Run, spec S, over *R, err error) {
+// ReadSpec reads a run with its configuration, and its result if it has ended.
+func ReadSpec[S, R any](ctx context.Context, tx store.Tx, ref run.Ref) (r run.Run, spec S, over *R, err error) {
 	if r, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 		return r, spec, nil, err
 	}
@@ -78,6 +78,6 @@ func Read[S, R any](ctx context.Context, tx store.Tx, ref run.Ref) (r run.Run, s
 		}
 		return r, spec, over, nil
 	}
-	spec, err = Decode[S](r)
+	spec, err = DecodeReply[S](r)
 	return r, spec, nil, err
 }

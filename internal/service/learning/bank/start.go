@@ -14,9 +14,9 @@ type Starter interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 }
 
-// Accept stores a run with its pinned configuration, and the outbox task that starts it. If a run
+// AcceptRun stores a run with its pinned configuration, and the outbox task that starts it. If a run
 // with the key of n exists, Accept returns it.
-func Accept(ctx context.Context, tx store.Tx, n run.NewAgentRun, spec any) (run.Run, error) {
+func AcceptRun(ctx context.Context, tx store.Tx, n run.NewAgentRun, spec any) (run.Run, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
@@ -29,9 +29,9 @@ func Accept(ctx context.Context, tx store.Tx, n run.NewAgentRun, spec any) (run.
 	return r, tx.Runs().EnqueueRun(ctx, r.Ref.Run)
 }
 
-// Start starts the workflow without waiting for the relay. If it fails, the relay starts the
+// StartRun starts the workflow without waiting for the relay. If it fails, the relay starts the
 // workflow.
-func Start(ctx context.Context, s Starter, workspaceKey string, r run.Run) {
+func StartRun(ctx context.Context, s Starter, workspaceKey string, r run.Run) {
 	if r.Status != run.Ended {
 		_ = s.Start(ctx, workspaceKey, "import", r) // the relay retries and logs errors
 	}

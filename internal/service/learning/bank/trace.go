@@ -10,8 +10,8 @@ import (
 	"cairn/internal/store"
 )
 
-// Trace is a conversation with questions that have known answers.
-type Trace struct {
+// EpisodeTrace is a conversation with questions that have known answers.
+type EpisodeTrace struct {
 	Conversation int64
 	Lang         string
 	Spans        []executor.Span
@@ -19,16 +19,16 @@ type Trace struct {
 	Questions    []learning.Case
 }
 
-// ReadTrace reads a conversation for episodes. Secrets are removed.
-func ReadTrace(ctx context.Context, tx store.Tx, conversation int64, questions []learning.Case,
-	how executor.Spanning) (Trace, error) {
+// ReadEpisodeTrace reads a conversation for episodes. Secrets are removed.
+func ReadEpisodeTrace(ctx context.Context, tx store.Tx, conversation int64, questions []learning.Case,
+	how executor.Spanning) (EpisodeTrace, error) {
 	const all = 1 << 30
 	c, err := tx.Transcripts().Conversation(ctx, conversation, 0, all)
 	if err != nil {
-		return Trace{}, err
+		return EpisodeTrace{}, err
 	}
 	said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Said(c.Messages))
-	out := Trace{Conversation: conversation, Lang: Language(said), Spans: executor.Spans(said, how),
+	out := EpisodeTrace{Conversation: conversation, Lang: LanguageOf(said), Spans: executor.Spans(said, how),
 		Texts: map[int]string{}, Questions: questions}
 	for _, m := range said {
 		out.Texts[m.Seq] = m.Content
@@ -37,7 +37,7 @@ func ReadTrace(ctx context.Context, tx store.Tx, conversation int64, questions [
 }
 
 // Evidence returns the texts of the messages that contain the answer of a question.
-func (t Trace) Evidence(c learning.Case) (out []string) {
+func (t EpisodeTrace) Evidence(c learning.Case) (out []string) {
 	for _, seq := range c.Evidence {
 		if text := t.Texts[seq]; text != "" {
 			out = append(out, text)

@@ -27,7 +27,7 @@ type Request struct {
 	Bank         string // empty means the default bank
 	Fresh        bool   // build again, even if the session has a run
 	Retry        bool   // build again if the run of the session has failed or was canceled
-	Spec         bank.Spec
+	Spec         bank.RunSpec
 	Keeping      bank.SpanOptions
 }
 
@@ -62,7 +62,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 		return err
 	})
 	if err == nil {
-		bank.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
+		bank.StartRun(ctx, s.ports.Starter, r.WorkspaceKey, out)
 	}
 	return out, err
 }
@@ -109,9 +109,9 @@ func (s *Service) accept(ctx context.Context, tx store.Tx, r Request, messages [
 		return out, err
 	}
 	spec := bank.ExtractionSpec{
-		Spec:    r.Spec,
+		RunSpec: r.Spec,
 		Keeping: r.Keeping,
-		Lang:    bank.Language(messages),
+		Lang:    bank.LanguageOf(messages),
 		Bank:    name,
 		BankID:  head.ID,
 		Version: head.Version.Number,
@@ -127,7 +127,7 @@ func (s *Service) accept(ctx context.Context, tx store.Tx, r Request, messages [
 	}
 	instructions := spec.Model.Instructions[bank.InstructionKey(prompt.Remember, spec.Lang)]
 	spec.Author = spec.Model.Name + "@" + prompt.Hash(instructions)
-	return bank.Accept(ctx, tx, n, spec)
+	return bank.AcceptRun(ctx, tx, n, spec)
 }
 
 // pinnedHead returns the version for live choices: the active one, or the one that a frozen

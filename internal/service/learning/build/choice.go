@@ -16,7 +16,7 @@ import (
 // choice.
 func (s *Service) decide(ctx context.Context, session bank.Session, span executor.Span,
 	head bank.Head) (d learning.Decision, err error) {
-	id := bank.ID(session.Run.Ref, span.Number)
+	id := bank.DecisionID(session.Run.Ref, span.Number)
 	found, canary := false, 0
 	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found {

@@ -16,7 +16,7 @@ import (
 // failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, spec, over, err := bank.Read[bank.ExtractionSpec, Result](ctx, tx, ref)
+		r, spec, over, err := bank.ReadSpec[bank.ExtractionSpec, Result](ctx, tx, ref)
 		if err != nil || over != nil {
 			if over != nil {
 				out = *over

@@ -18,7 +18,7 @@ type IdleRequest struct {
 	Workspace    int64
 	WorkspaceKey string
 	Conversation int64
-	Spec         bank.Spec
+	Spec         bank.RunSpec
 	Keeping      bank.SpanOptions
 }
 
@@ -31,7 +31,7 @@ func (s *Service) AcceptIdle(ctx context.Context, in IdleRequest) (out *run.Run,
 		return err
 	})
 	if err == nil && out != nil {
-		bank.Start(ctx, s.ports.Starter, in.WorkspaceKey, *out)
+		bank.StartRun(ctx, s.ports.Starter, in.WorkspaceKey, *out)
 	}
 	return out, err
 }

@@ -29,7 +29,7 @@ type Result struct {
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spans int, over *Result, err error) {
 	var session bank.Session
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		if _, _, over, err = bank.Read[bank.ExtractionSpec, Result](ctx, tx, ref); err != nil || over != nil {
+		if _, _, over, err = bank.ReadSpec[bank.ExtractionSpec, Result](ctx, tx, ref); err != nil || over != nil {
 			return err
 		}
 		session, err = bank.ReadSession(ctx, tx, ref.Run)

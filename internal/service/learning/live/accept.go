@@ -16,7 +16,7 @@ import (
 
 // ProbeSpec is the pinned configuration of a probing run.
 type ProbeSpec struct {
-	bank.Spec
+	bank.RunSpec
 	Lang   string `json:"lang"`
 	Bank   string `json:"bank"`
 	BankID int64  `json:"bank_id"`
@@ -57,10 +57,10 @@ func (s *Probes) Accept(ctx context.Context, tx store.Tx, build run.Run, spec ba
 	if err != nil {
 		return err
 	}
-	_, err = bank.Accept(ctx, tx, run.NewAgentRun{Kind: run.Probe, Key: key, Generation: 1,
+	_, err = bank.AcceptRun(ctx, tx, run.NewAgentRun{Kind: run.Probe, Key: key, Generation: 1,
 		ArgsSHA: sha256.Sum256([]byte(key)), Conversation: build.Conversation,
 		WorkflowID: contract.ProbeID(self, build.Ref.Run)},
-		ProbeSpec{Spec: spec.Spec, Lang: spec.Lang, Bank: spec.Bank, BankID: spec.BankID, Build: build.Ref.Run,
+		ProbeSpec{RunSpec: spec.RunSpec, Lang: spec.Lang, Bank: spec.Bank, BankID: spec.BankID, Build: build.Ref.Run,
 			TopN: spec.Keeping.TopN})
 	return err
 }

@@ -11,7 +11,7 @@ import (
 type AdaptationPorts struct {
 	Store      *store.Store
 	Banks      *bank.Service
-	Player     bank.Player
+	Player     bank.EpisodePlayer
 	Controller policy.Controller
 	Starter    bank.Starter
 }

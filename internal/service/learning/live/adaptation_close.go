@@ -15,10 +15,10 @@ import (
 
 // Close compares both policies, starts a canary if the new one is not worse, and ends the run. Code
 // is set if the workflow failed.
-func (s *Adaptation) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
+func (s *Adaptation) Close(ctx context.Context, ref run.Ref, code, reason string) (out AdaptationResult, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		out = Result{}
-		_, spec, over, err := bank.Read[Spec, Result](ctx, tx, ref)
+		out = AdaptationResult{}
+		_, spec, over, err := bank.ReadSpec[AdaptationSpec, AdaptationResult](ctx, tx, ref)
 		if err != nil || over != nil {
 			if over != nil {
 				out = *over
@@ -81,7 +81,7 @@ func (s *Adaptation) leaveShadow(ctx context.Context, tx store.Tx, ref run.Ref, 
 }
 
 // decide applies the gate to a policy.
-func (s *Adaptation) decide(ctx context.Context, tx store.Tx, ref run.Ref, out *Result) error {
+func (s *Adaptation) decide(ctx context.Context, tx store.Tx, ref run.Ref, out *AdaptationResult) error {
 	spec, from, _, err := s.read(ctx, tx, ref)
 	if err != nil {
 		return err
@@ -130,12 +130,13 @@ func (s *Adaptation) decide(ctx context.Context, tx store.Tx, ref run.Ref, out *
 
 // isWorse reports whether the new policy may be worse on held-out conversations: its lower bound is below the
 // margin of the gate, or endpoint failures leave too few scores to know.
-func (s *Adaptation) isWorse(ctx context.Context, tx store.Tx, ref run.Ref, held int, out *Result) (bool, error) {
+func (s *Adaptation) isWorse(ctx context.Context, tx store.Tx, ref run.Ref, held int, out *AdaptationResult) (bool,
+	error) {
 	gate := designer.DefaultGate()
 	var candidate, incumbent []float64
 	var outcomes learning.EpisodeOutcomes
 	for n := range held {
-		one, found, err := bank.ReadStep[train.Result](ctx, tx, ref.Run, shadowStep(n))
+		one, found, err := bank.ReadStep[train.TrialResult](ctx, tx, ref.Run, shadowStep(n))
 		if err != nil {
 			return false, err
 		}

@@ -156,7 +156,7 @@ func TestEachStepOfAnUpdateIsDoneOnce(t *testing.T) {
 		testkit.Must(t, l.Updates.PlayTrial(ctx, ref, 0))
 	}
 	wants(t, "a trial that there is not", l.Updates.PlayTrial(ctx, ref, 1), fault.InvalidArgument)
-	var got [2]livelearning.Result
+	var got [2]livelearning.AdaptationResult
 	for i := range got {
 		got[i], err = l.Updates.Close(ctx, ref, "", "")
 		testkit.Must(t, err)
@@ -210,7 +210,7 @@ func TestAnUpdateWhoseTrialsGaveNoScoreIsNotEnoughEvidence(t *testing.T) {
 }
 
 // closed runs the update that is due to its end.
-func closed(l *pgtest.Learning) livelearning.Result {
+func closed(l *pgtest.Learning) livelearning.AdaptationResult {
 	t := l.DB.T
 	t.Helper()
 	started, err := l.Updates.AcceptDue(t.Context(), due(l, 2))

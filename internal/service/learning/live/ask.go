@@ -63,7 +63,7 @@ func (s *Probes) readProbe(ctx context.Context, ref run.Ref, number int) (spec P
 		if err != nil {
 			return err
 		}
-		if spec, err = bank.Decode[ProbeSpec](r); err != nil {
+		if spec, err = bank.DecodeReply[ProbeSpec](r); err != nil {
 			return err
 		}
 		probes, err := tx.Probes().ProbesOf(ctx, ref.Run)

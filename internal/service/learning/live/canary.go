@@ -19,7 +19,8 @@ const minScores = 20
 // and the build belongs to the canary share, the head has the policy of the update. Otherwise, and for
 // a frozen bank, the number is 0, and the head has the policy of the version. A build of a bank that is
 // not frozen always gets the same result.
-func (s *Adaptation) ChooseCanary(ctx context.Context, tx store.Tx, build string, head bank.Head) (bank.Head, int, error) {
+func (s *Adaptation) ChooseCanary(ctx context.Context, tx store.Tx, build string, head bank.Head) (bank.Head, int,
+	error) {
 	chosen, err := tx.Workspaces().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
 		return head, 0, err

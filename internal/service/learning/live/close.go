@@ -16,7 +16,7 @@ func (s *Probes) Close(ctx context.Context, ref run.Ref, code, reason string) (o
 	first := false
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out, first = ProbeResult{}, false
-		_, spec, over, err := bank.Read[ProbeSpec, ProbeResult](ctx, tx, ref)
+		_, spec, over, err := bank.ReadSpec[ProbeSpec, ProbeResult](ctx, tx, ref)
 		if err != nil || over != nil {
 			if over != nil {
 				out = *over

@@ -42,7 +42,7 @@ func (s *Adaptation) AcceptDue(ctx context.Context, d bank.Due) (started []run.R
 		return nil, err
 	}
 	for _, r := range started {
-		bank.Start(ctx, s.ports.Starter, d.WorkspaceKey, r)
+		bank.StartRun(ctx, s.ports.Starter, d.WorkspaceKey, r)
 	}
 	return started, nil
 }
@@ -75,7 +75,7 @@ func (s *Adaptation) accept(ctx context.Context, tx store.Tx, d bank.Due, b lear
 	if err != nil || found && before.Status != run.Ended {
 		return before, err == nil, err
 	}
-	spec := Spec{Spec: d.Spec, Keeping: bank.DefaultSpanOptions(), Bank: row.Name, BankID: row.ID,
+	spec := AdaptationSpec{RunSpec: d.Spec, Keeping: bank.DefaultSpanOptions(), Bank: row.Name, BankID: row.ID,
 		Recipe: memoryskill.TargetRecipe, Score: bank.ByRecall}
 	if err := bank.Complete(ctx, tx, &spec.Keeping, false); err != nil {
 		return out, false, err
@@ -88,7 +88,7 @@ func (s *Adaptation) accept(ctx context.Context, tx store.Tx, d bank.Due, b lear
 		return out, false, err
 	}
 	generation := before.Generation + 1
-	out, err = bank.Accept(ctx, tx, run.NewAgentRun{Kind: run.Adapt, Key: key, Generation: generation,
+	out, err = bank.AcceptRun(ctx, tx, run.NewAgentRun{Kind: run.Adapt, Key: key, Generation: generation,
 		ArgsSHA:    sha256.Sum256([]byte(key)),
 		WorkflowID: contract.AdaptID(d.WorkspaceKey, row.Name, contract.VisibleKey(key), generation)}, spec)
 	return out, err == nil, err

@@ -25,7 +25,7 @@ type policyResult struct {
 
 // lesson is the input of an update, read from the database.
 type lesson struct {
-	spec    Spec
+	spec    AdaptationSpec
 	basis   basis
 	head    bank.Head // version on which the update is based, with the policy from which it continues
 	episode policy.Episode

@@ -51,7 +51,7 @@ func (s *Probes) Make(ctx context.Context, ref run.Ref) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		if spec, err = bank.Decode[ProbeSpec](r); err != nil {
+		if spec, err = bank.DecodeReply[ProbeSpec](r); err != nil {
 			return err
 		}
 		if stored, err = tx.Probes().ProbesOf(ctx, ref.Run); err != nil || len(stored) > 0 {

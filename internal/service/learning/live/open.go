@@ -37,11 +37,12 @@ type weights struct {
 
 // Open takes the lease of the bank and claims the decisions of an update. If an earlier attempt has
 // ended the run, over is set.
-func (s *Adaptation) Open(ctx context.Context, ref run.Ref) (decisions int, over *Result, err error) {
+func (s *Adaptation) Open(ctx context.Context, ref run.Ref) (decisions int, over *AdaptationResult, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		decisions = 0
-		var spec Spec
-		if _, spec, over, err = bank.Read[Spec, Result](ctx, tx, ref); err != nil || over != nil {
+		var spec AdaptationSpec
+		if _, spec, over, err = bank.ReadSpec[AdaptationSpec, AdaptationResult](ctx, tx, ref); err != nil ||
+			over != nil {
 			return err
 		}
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
@@ -65,7 +66,7 @@ func (s *Adaptation) Open(ctx context.Context, ref run.Ref) (decisions int, over
 }
 
 // claim assigns decisions with known outcomes to the update.
-func (s *Adaptation) claim(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec) (out basis, err error) {
+func (s *Adaptation) claim(ctx context.Context, tx store.Tx, ref run.Ref, spec AdaptationSpec) (out basis, err error) {
 	head, err := tx.Banks().BankOf(ctx, spec.BankID)
 	if err != nil {
 		return out, err
@@ -134,13 +135,14 @@ func judgements(outcomes []learning.Outcome) (out []policy.Query) {
 }
 
 // read reads an update and the version on which it is based.
-func (s *Adaptation) read(ctx context.Context, tx store.Tx, ref run.Ref) (spec Spec, from basis, head bank.Head,
+func (s *Adaptation) read(ctx context.Context, tx store.Tx, ref run.Ref) (spec AdaptationSpec, from basis,
+	head bank.Head,
 	err error) {
 	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return spec, from, head, err
 	}
-	if spec, err = bank.Decode[Spec](r); err != nil {
+	if spec, err = bank.DecodeReply[AdaptationSpec](r); err != nil {
 		return spec, from, head, err
 	}
 	if from, err = bank.NeedStep[basis](ctx, tx, ref.Run, basisStep); err != nil {

@@ -58,7 +58,7 @@ func (s *Probes) List(ctx context.Context, ws int64, name string, most int) (out
 // Open marks a probing run as started. If an earlier attempt has ended the run, over is set.
 func (s *Probes) Open(ctx context.Context, ref run.Ref) (over *ProbeResult, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		if _, _, over, err = bank.Read[ProbeSpec, ProbeResult](ctx, tx, ref); err != nil || over != nil {
+		if _, _, over, err = bank.ReadSpec[ProbeSpec, ProbeResult](ctx, tx, ref); err != nil || over != nil {
 			return err
 		}
 		_, err = tx.Runs().StartRun(ctx, ref.Run)

@@ -6,10 +6,10 @@ import (
 	"cairn/internal/service/learning/bank"
 )
 
-// Spec is the pinned configuration of a policy update. Its decisions and its base version are
+// AdaptationSpec is the pinned configuration of a policy update. Its decisions and its base version are
 // pinned when the run opens.
-type Spec struct {
-	bank.Spec
+type AdaptationSpec struct {
+	bank.RunSpec
 	Keeping bank.SpanOptions `json:"keeping"`
 	Bank    string           `json:"bank"`
 	BankID  int64            `json:"bank_id"`
@@ -33,8 +33,8 @@ const (
 	minAlike = 0.6
 )
 
-// Result is the result of an update.
-type Result struct {
+// AdaptationResult is the result of an update.
+type AdaptationResult struct {
 	Outcome   string          `json:"outcome"`
 	Bank      string          `json:"bank"`
 	Base      int             `json:"base,omitempty"`   // version on which it is based

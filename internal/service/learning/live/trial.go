@@ -17,8 +17,8 @@ func shadowStep(n int) string { return fmt.Sprintf("shadow/%04d", n) }
 // bank.
 func (s *Adaptation) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var (
-		t                    bank.Trace
-		spec                 Spec
+		t                    bank.EpisodeTrace
+		spec                 AdaptationSpec
 		incumbent, candidate train.Side
 		done                 bool
 	)
@@ -43,13 +43,13 @@ func (s *Adaptation) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		if candidate.Policy, _, err = s.ports.Banks.ReadWeights(ctx, tx, result.Policy, result.Optimizer); err != nil {
 			return err
 		}
-		t, err = train.ReadTrace(ctx, tx, ref, spec.BankID, from.Held[n], spec.Keeping)
+		t, err = train.ReadTrialTrace(ctx, tx, ref, spec.BankID, from.Held[n], spec.Keeping)
 		return err
 	})
 	if err != nil || done {
 		return err
 	}
-	out, err := train.Play(ctx, s.ports.Player, bank.Setup{Ref: ref, Step: shadowStep(n), Model: spec.Model,
+	out, err := train.PlayTrial(ctx, s.ports.Player, bank.EpisodeSetup{Ref: ref, Step: shadowStep(n), Model: spec.Model,
 		Keeping: spec.Keeping, Score: spec.Score}, t, train.Sides{Incumbent: incumbent, Candidate: candidate})
 	if err != nil {
 		return err

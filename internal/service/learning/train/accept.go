@@ -39,13 +39,13 @@ func (s *Training) accept(ctx context.Context, r Request, split func([]int64) (t
 			return err
 		}
 		key := spec.Bank + "/" + cmp.Or(r.ID, spec.key())
-		out, err = bank.Accept(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: key, Generation: 1,
+		out, err = bank.AcceptRun(ctx, tx, run.NewAgentRun{Kind: run.Train, Key: key, Generation: 1,
 			ArgsSHA:    sha256.Sum256([]byte(key)),
 			WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))}, spec)
 		return err
 	})
 	if err == nil {
-		bank.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
+		bank.StartRun(ctx, s.ports.Starter, r.WorkspaceKey, out)
 	}
 	return out, err
 }

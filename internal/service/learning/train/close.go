@@ -76,7 +76,7 @@ func (s *Training) promote(ctx context.Context, tx store.Tx, ref run.Ref, spec S
 	}
 	out.Best, out.Policy = score, d.Policy.Hash()
 	d.Base, d.Run, d.Reason = spec.Base, ref.Run, fmt.Sprintf("best of %d stages: %.4f", out.Stages, score)
-	judged, err := Judge(ctx, tx, ref, len(spec.Held))
+	judged, err := JudgeTrial(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err
 	}

@@ -18,19 +18,19 @@ const (
 	Failed    = "failed"
 )
 
-// Verdict is the result of the gate.
-type Verdict struct {
+// TrialVerdict is the result of the gate.
+type TrialVerdict struct {
 	Outcome  string               // Promoted if the candidate passes, else Rejected or NotEnough
 	Result   *learning.Comparison // nil if there is nothing to compare
 	Outcomes learning.EpisodeOutcomes
 	Note     string // reason why the candidate does not pass
 }
 
-// Judge compares a candidate with the other sides, on the held-out traces that all were tried on.
-func Judge(ctx context.Context, tx store.Tx, ref run.Ref, held int) (out Verdict, err error) {
+// JudgeTrial compares a candidate with the other sides, on the held-out traces that all were tried on.
+func JudgeTrial(ctx context.Context, tx store.Tx, ref run.Ref, held int) (out TrialVerdict, err error) {
 	var candidate, incumbent, all, fixed []float64
 	for n := range held {
-		one, found, err := bank.ReadStep[Result](ctx, tx, ref.Run, Step(n))
+		one, found, err := bank.ReadStep[TrialResult](ctx, tx, ref.Run, TrialStep(n))
 		if err != nil {
 			return out, err
 		}

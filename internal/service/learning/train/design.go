@@ -25,8 +25,8 @@ func (s *Training) design(ctx context.Context, ref run.Ref, st stage, again []st
 	if err != nil {
 		return err
 	}
-	d := Input{Ref: ref, Step: fmt.Sprintf("design/%04d", st.number), Model: st.spec.Model,
-		Lang: Language(mined), Recipe: st.recipe, Bank: current, Cases: mined, Failed: out.Failed,
+	d := DesignInput{Ref: ref, Step: fmt.Sprintf("design/%04d", st.number), Model: st.spec.Model,
+		Lang: DesignLanguage(mined), Recipe: st.recipe, Bank: current, Cases: mined, Failed: out.Failed,
 		Stats: st.stats, RefineOnly: st.spec.RefineOnly}
 	analysis, err := s.designer.Diagnose(ctx, d)
 	if err == nil {

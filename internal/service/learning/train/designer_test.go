@@ -25,13 +25,13 @@ const change = `{"summary": "dates are lost", "changes": [{"action": "add_new", 
 "action": "insert", "when_to_use": ["A date is told"], "how_to_apply": ["One date in one item"], "constraints": ` +
 	`["Ignore greetings"]}}]}`
 
-func input(t *testing.T, step string) train.Input {
+func input(t *testing.T, step string) train.DesignInput {
 	t.Helper()
 	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	testkit.Must(t, err)
 	recipe, err := memoryskill.NewRecipe(memoryskill.TargetRecipe)
 	testkit.Must(t, err)
-	return train.Input{Step: step, Lang: "en", Recipe: recipe, Bank: b,
+	return train.DesignInput{Step: step, Lang: "en", Recipe: recipe, Bank: b,
 		Cases: []learning.MinedCase{{Handle: "c0", Case: 1, Question: "When?", Gold: []string{"in March"}}}}
 }
 
@@ -45,7 +45,7 @@ func TestCasesAreMinedWithWhatLostTheirAnswer(t *testing.T) {
 		Gold:     []string{"lemon"},
 		Evidence: []int{0}, Conversation: 7, Failures: 2}, Retrieved: []string{"Likes tea"},
 		Items: []string{"Likes tea"}}}
-	traces := map[int64]bank.Trace{7: {Texts: map[int]string{0: "I planted a lemon tree."},
+	traces := map[int64]bank.EpisodeTrace{7: {Texts: map[int]string{0: "I planted a lemon tree."},
 		Spans: []executor.Span{{Parts: []executor.Part{{Text: "I planted a lemon tree."}}}}}}
 	got, err := with(pgtest.NewScript()).Mine(t.Context(), failed, traces, input(t, "d").Recipe)
 	testkit.Must(t, err)
@@ -53,7 +53,7 @@ func TestCasesAreMinedWithWhatLostTheirAnswer(t *testing.T) {
 		got[0].Retrieved[0] != "Likes tea" || got[0].Mechanism == "" {
 		t.Errorf("%+v", got)
 	}
-	if train.Language([]learning.MinedCase{{Question: "我住在哪里？"}}) != "zh" {
+	if train.DesignLanguage([]learning.MinedCase{{Question: "我住在哪里？"}}) != "zh" {
 		t.Error("Chinese is not seen")
 	}
 }

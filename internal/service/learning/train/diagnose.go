@@ -20,7 +20,7 @@ const (
 
 // Diagnose analyzes the cases with a model, and lets the model criticize the analysis. A reply that cannot be read,
 // also after its repairs, is left out. Without any, the error is ModelInvalid.
-func (s Designer) Diagnose(ctx context.Context, d Input) (out *learning.Analysis, err error) {
+func (s Designer) Diagnose(ctx context.Context, d DesignInput) (out *learning.Analysis, err error) {
 	m, err := material(d)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (s *Evolution) AcceptDue(ctx context.Context, d bank.Due) (started []run.Ru
 	}
 	for _, name := range due {
 		r, err := s.Accept(ctx, EvolutionRequest{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey,
-			EvolutionSpec: EvolutionSpec{Spec: d.Spec, Bank: name, Due: true}})
+			EvolutionSpec: EvolutionSpec{RunSpec: d.Spec, Bank: name, Due: true}})
 		if bank.IsFrozen(err) { // meanwhile
 			continue
 		}

@@ -22,7 +22,7 @@ func (s *Training) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteratio
 	step := episodeStep(stage, iteration, number)
 	var spec Spec
 	var now state
-	var t bank.Trace
+	var t bank.EpisodeTrace
 	done := false
 	key := keyedrand.Key{Stage: stage, Iteration: iteration, Episode: number}
 	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
@@ -45,7 +45,8 @@ func (s *Training) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteratio
 			return err
 		}
 		id := spec.Traces[draw.IntN(len(spec.Traces))]
-		t, err = bank.ReadTrace(ctx, tx, id, sample(questions[id], spec, stage, iteration), spec.Keeping.Spanning)
+		t, err = bank.ReadEpisodeTrace(ctx, tx, id, sample(questions[id], spec, stage, iteration),
+			spec.Keeping.Spanning)
 		return err
 	})
 	if err != nil || done {
@@ -63,12 +64,12 @@ func (s *Training) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteratio
 
 // play plays an episode with the state of its iteration and the random draws of key.
 func (s *Training) play(ctx context.Context, ref run.Ref, step string, spec Spec, now state, key keyedrand.Key,
-	t bank.Trace) (out bank.Result, err error) {
+	t bank.EpisodeTrace) (out bank.EpisodeResult, err error) {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return out, err
 	}
-	out, err = s.player.Play(ctx, bank.Setup{Ref: ref, Step: step, Model: spec.Model, Keeping: spec.Keeping,
+	out, err = s.player.Play(ctx, bank.EpisodeSetup{Ref: ref, Step: step, Model: spec.Model, Keeping: spec.Keeping,
 		Score: spec.Score, Bank: now.bank, Policy: now.policy, Fresh: now.fresh, Choose: func(span int) policy.Choice {
 			key.Span = span
 			return policy.Choice{K: spec.Keeping.K, Exploration: recipe.Exploration, Since: now.since, Key: key}

@@ -29,7 +29,7 @@ type Evolution struct {
 	ports    Ports
 	miner    Designer
 	designer designer.Designer
-	player   bank.Player
+	player   bank.EpisodePlayer
 }
 
 // NewEvolution returns a service. It returns an error if a port is nil.
@@ -41,7 +41,7 @@ func NewEvolution(p Ports) (*Evolution, error) {
 		return nil, err
 	}
 	s := &Evolution{ports: p, miner: Designer{Encoder: p.Encoder, Asker: p.Asker}, designer: p.Designer,
-		player: bank.Player{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
+		player: bank.EpisodePlayer{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
 	if s.designer == nil {
 		s.designer = s.miner
 	}

@@ -51,13 +51,13 @@ func (s *Evolution) Accept(ctx context.Context, r EvolutionRequest) (out run.Run
 		if err != nil {
 			return err
 		}
-		out, err = bank.Accept(ctx, tx, run.NewAgentRun{Kind: run.Evolve, Key: key, Generation: 1,
+		out, err = bank.AcceptRun(ctx, tx, run.NewAgentRun{Kind: run.Evolve, Key: key, Generation: 1,
 			ArgsSHA:    sha256.Sum256([]byte(key)),
 			WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))}, spec)
 		return err
 	})
 	if err == nil {
-		bank.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
+		bank.StartRun(ctx, s.ports.Starter, r.WorkspaceKey, out)
 	}
 	return out, err
 }
@@ -80,7 +80,7 @@ func roundKey(ctx context.Context, tx store.Tx, id string, head bank.Head) (stri
 // the round, over is set.
 func (s *Evolution) Open(ctx context.Context, ref run.Ref) (over *learning.Round, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		_, spec, ended, err := bank.Read[EvolutionSpec, learning.Round](ctx, tx, ref)
+		_, spec, ended, err := bank.ReadSpec[EvolutionSpec, learning.Round](ctx, tx, ref)
 		if over = ended; err != nil || over != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (s *Evolution) Close(ctx context.Context, ref run.Ref, code, reason string)
 // conversations, which the designer has not seen.
 func (s *Evolution) decide(ctx context.Context, tx store.Tx, ref run.Ref, spec EvolutionSpec, head bank.Head,
 	r *learning.Round) error {
-	judged, err := Judge(ctx, tx, ref, len(spec.Held))
+	judged, err := JudgeTrial(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (s *Evolution) propose(ctx context.Context, ref run.Ref) (found bool, err e
 	if err != nil {
 		return false, err
 	}
-	d := Input{Ref: ref, Step: "design", Model: spec.Model, Lang: Language(r.Cases), Recipe: recipe,
+	d := DesignInput{Ref: ref, Step: "design", Model: spec.Model, Lang: DesignLanguage(r.Cases), Recipe: recipe,
 		Bank: head.Bank, Cases: r.Cases, Failed: failed, Stats: stats}
 	if r.Analysis, err = s.designer.Diagnose(ctx, d); err == nil {
 		r.Proposal, r.Candidate, err = s.designer.Propose(ctx, d, r.Analysis)

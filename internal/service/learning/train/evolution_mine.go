@@ -21,7 +21,7 @@ const maxMemories = 500
 // Mine selects the cases of a round. It never selects cases of held-out conversations.
 func (s *Evolution) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 	var failed []learning.Case
-	var traces map[int64]bank.Trace
+	var traces map[int64]bank.EpisodeTrace
 	r, spec, _, err := s.read(ctx, ref, func(tx store.Tx, spec EvolutionSpec, h bank.Head) error {
 		failed, traces, err = s.readCases(ctx, tx, ref, spec, h)
 		return err
@@ -51,18 +51,18 @@ func (s *Evolution) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 
 // readCases reads the open cases for a round, with their conversations.
 func (s *Evolution) readCases(ctx context.Context, tx store.Tx, ref run.Ref, spec EvolutionSpec,
-	h bank.Head) (failed []learning.Case, traces map[int64]bank.Trace, err error) {
+	h bank.Head) (failed []learning.Case, traces map[int64]bank.EpisodeTrace, err error) {
 	if failed, err = bank.Open(ctx, tx, h.ID, maxCases); err != nil {
 		return nil, nil, err
 	}
 	failed = slices.DeleteFunc(failed, func(c learning.Case) bool { return slices.Contains(spec.Held, c.Conversation) })
-	traces = map[int64]bank.Trace{}
+	traces = map[int64]bank.EpisodeTrace{}
 	for _, c := range failed {
 		id := c.Conversation
 		if _, read := traces[id]; read || id == 0 {
 			continue
 		}
-		if traces[id], err = bank.ReadTrace(ctx, tx, id, nil, spec.Keeping.Spanning); err != nil {
+		if traces[id], err = bank.ReadEpisodeTrace(ctx, tx, id, nil, spec.Keeping.Spanning); err != nil {
 			return nil, nil, err
 		}
 		if err := tx.Training().ShownTo(ctx, ref.Run, id); err != nil {

@@ -30,7 +30,7 @@ func (s *Evolution) Progress(ctx context.Context, ref run.Ref) (out EvolutionPro
 			out.Round = new(learning.Round)
 			return json.Unmarshal(of.Result, out.Round)
 		}
-		spec, err := bank.Decode[EvolutionSpec](of)
+		spec, err := bank.DecodeReply[EvolutionSpec](of)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (p *EvolutionProgress) add(trials map[string]json.RawMessage, held int) err
 	p.Done, p.Doing = 2+len(trials), fmt.Sprintf("tried on %d of %d conversations", len(trials), held)
 	var outcomes learning.EpisodeOutcomes
 	for _, step := range trials {
-		var one Result
+		var one TrialResult
 		if err := json.Unmarshal(step, &one); err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ func evolutionWants(t *testing.T, what string, err error, code fault.Code) {
 }
 
 func evolutionRequest(l *pgtest.Learning) train.EvolutionRequest {
-	r := train.EvolutionRequest{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, EvolutionSpec: train.EvolutionSpec{Spec: l.Spec()}}
+	r := train.EvolutionRequest{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key,
+		EvolutionSpec: train.EvolutionSpec{RunSpec: l.Spec()}}
 	r.Keeping.Tokens = 24
 	return r
 }
@@ -91,7 +92,8 @@ func TestEachStepOfARoundIsDoneOnce(t *testing.T) {
 			testkit.Must(t, l.Rounds.PlayTrial(ctx, r.Ref, n))
 		}
 	}
-	evolutionWants(t, "a trial that there is not", l.Rounds.PlayTrial(ctx, r.Ref, designer.MinTraces), fault.InvalidArgument)
+	evolutionWants(t, "a trial that there is not", l.Rounds.PlayTrial(ctx, r.Ref, designer.MinTraces),
+		fault.InvalidArgument)
 	if p, err := l.Rounds.Progress(ctx, r.Ref); err != nil || p.Done != p.Of || p.Of != 2+designer.MinTraces {
 		t.Errorf("%+v, %v", p, err)
 	}

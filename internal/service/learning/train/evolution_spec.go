@@ -4,7 +4,7 @@ import "cairn/internal/service/learning/bank"
 
 // EvolutionSpec is the pinned configuration of a round.
 type EvolutionSpec struct {
-	bank.Spec
+	bank.RunSpec
 	Keeping bank.SpanOptions `json:"keeping"`
 	Bank    string           `json:"bank"`
 	BankID  int64            `json:"bank_id"`

@@ -12,7 +12,7 @@ import (
 // PlayTrial plays a held-out trace with the edited bank, and with the active bank: as live builds do
 // now, with all its skills, and with the best fixed set of them. The policy is the same.
 func (s *Evolution) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
-	var t bank.Trace
+	var t bank.EpisodeTrace
 	done := false
 	var fixed []string
 	r, spec, head, err := s.read(ctx, ref, func(tx store.Tx, spec EvolutionSpec, h bank.Head) (err error) {
@@ -20,13 +20,13 @@ func (s *Evolution) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 			return fault.Newf(fault.InvalidArgument, "run %s has %d held-out conversations and no trial %d",
 				ref.Run, len(spec.Held), n)
 		}
-		if done, err = bank.IsDone(ctx, tx, ref.Run, Step(n)); err != nil || done {
+		if done, err = bank.IsDone(ctx, tx, ref.Run, TrialStep(n)); err != nil || done {
 			return err
 		}
 		if fixed, err = FixedSet(ctx, tx, ref, h.ID, h.Bank, h.Version.Fresh, spec.Keeping.K); err != nil {
 			return err
 		}
-		t, err = ReadTrace(ctx, tx, ref, h.ID, spec.Held[n], spec.Keeping)
+		t, err = ReadTrialTrace(ctx, tx, ref, h.ID, spec.Held[n], spec.Keeping)
 		return err
 	})
 	if err != nil || done || r.Candidate == nil {
@@ -36,7 +36,7 @@ func (s *Evolution) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	out, err := Play(ctx, s.player, bank.Setup{Ref: ref, Step: Step(n), Model: spec.Model,
+	out, err := PlayTrial(ctx, s.player, bank.EpisodeSetup{Ref: ref, Step: TrialStep(n), Model: spec.Model,
 		Keeping: spec.Keeping, Score: spec.Score}, t,
 		Against(Side{Bank: head.Bank, Policy: head.Production()}, Side{Bank: candidate,
 			Policy: bank.Production(candidate, head.Policy, head.Optimizer, r.Candidate.Fresh)}, head.Bank, fixed))
@@ -44,6 +44,6 @@ func (s *Evolution) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		return err
 	}
 	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		return bank.SaveStep(ctx, tx, ref.Run, Step(n), t.Conversation, out)
+		return bank.SaveStep(ctx, tx, ref.Run, TrialStep(n), t.Conversation, out)
 	})
 }

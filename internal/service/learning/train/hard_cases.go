@@ -65,14 +65,14 @@ func readHardCases(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, sta
 }
 
 // readEpisodes reads the stored episodes of an iteration, in order.
-func readEpisodes(ctx context.Context, tx store.Tx, ref run.Ref, stage, iteration int) (out []bank.Result,
+func readEpisodes(ctx context.Context, tx store.Tx, ref run.Ref, stage, iteration int) (out []bank.EpisodeResult,
 	err error) {
 	raw, err := tx.Training().StepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, iteration))
 	if err != nil {
 		return nil, err
 	}
 	for _, step := range slices.Sorted(maps.Keys(raw)) {
-		var one bank.Result
+		var one bank.EpisodeResult
 		if err := json.Unmarshal(raw[step], &one); err != nil {
 			return nil, fmt.Errorf("decode %s of run %s: %w", step, ref.Run, err)
 		}

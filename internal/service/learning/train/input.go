@@ -14,13 +14,13 @@ import (
 )
 
 type (
-	// Input is the input of a designer round.
-	Input = designer.Input
+	// DesignInput is the input of a designer round.
+	DesignInput = designer.Input
 )
 
 // material returns the prompt material that both questions of a round share. Secrets are removed
 // from user text.
-func material(d Input) (prompt.Material, error) {
+func material(d DesignInput) (prompt.Material, error) {
 	redact := guard.NewRedactor(guard.Options{})
 	clean := func(texts []string) (out []string) {
 		for _, t := range texts {
@@ -44,12 +44,12 @@ func material(d Input) (prompt.Material, error) {
 		Limits: map[string]int{"max_changes": d.Recipe.Edits}, Language: d.Lang}, err
 }
 
-// Language returns the language of most cases.
-func Language(cases []learning.MinedCase) string {
+// DesignLanguage returns the language of most cases.
+func DesignLanguage(cases []learning.MinedCase) string {
 	var messages []transcript.Message
 	for _, c := range cases {
 		messages = append(messages, transcript.Message{Role: transcript.User,
 			Content: strings.Join(append([]string{c.Question}, c.Gold...), " ")})
 	}
-	return bank.Language(messages)
+	return bank.LanguageOf(messages)
 }

@@ -17,7 +17,7 @@ import (
 func (s *Training) Learn(ctx context.Context, ref run.Ref, stage, iteration int) (out IterationResult, err error) {
 	var spec Spec
 	var now state
-	var episodes []bank.Result
+	var episodes []bank.EpisodeResult
 	done := false
 	step := iterationStep(stage, iteration)
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
@@ -31,7 +31,7 @@ func (s *Training) Learn(ctx context.Context, ref run.Ref, stage, iteration int)
 			return err
 		}
 		for e := range spec.Episodes {
-			one, err := bank.NeedStep[bank.Result](ctx, tx, ref.Run, episodeStep(stage, iteration, e))
+			one, err := bank.NeedStep[bank.EpisodeResult](ctx, tx, ref.Run, episodeStep(stage, iteration, e))
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func (s *Training) Learn(ctx context.Context, ref run.Ref, stage, iteration int)
 // storeIteration stores the result of an iteration with its weights. If another attempt was first,
 // it returns that result.
 func (s *Training) storeIteration(ctx context.Context, tx store.Tx, ref run.Ref, spec Spec, after state,
-	episodes []bank.Result, out IterationResult) (stored IterationResult, first bool, err error) {
+	episodes []bank.EpisodeResult, out IterationResult) (stored IterationResult, first bool, err error) {
 	if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil { // also serializes concurrent attempts
 		return out, false, err
 	}
@@ -83,7 +83,7 @@ func (s *Training) storeIteration(ctx context.Context, tx store.Tx, ref run.Ref,
 }
 
 // update computes the policy after an iteration, and adds the results to out.
-func (s *Training) update(ctx context.Context, spec Spec, now state, episodes []bank.Result,
+func (s *Training) update(ctx context.Context, spec Spec, now state, episodes []bank.EpisodeResult,
 	out IterationResult) (state, IterationResult, error) {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Training) update(ctx context.Context, spec Spec, now state, episodes []
 }
 
 // countEpisodes updates the statistics of skills with the episodes of an iteration.
-func (s *Training) countEpisodes(ctx context.Context, tx store.Tx, spec Spec, played []bank.Result) error {
+func (s *Training) countEpisodes(ctx context.Context, tx store.Tx, spec Spec, played []bank.EpisodeResult) error {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return err

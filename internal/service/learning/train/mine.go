@@ -25,7 +25,7 @@ type FailedCase struct {
 }
 
 // Mine selects the cases of a round, and determines which step lost the answer of each.
-func (s Designer) Mine(ctx context.Context, failed []FailedCase, traces map[int64]bank.Trace,
+func (s Designer) Mine(ctx context.Context, failed []FailedCase, traces map[int64]bank.EpisodeTrace,
 	recipe memoryskill.Recipe) ([]learning.MinedCase, error) {
 	var hard []designer.Case
 	var texts []string

@@ -21,7 +21,7 @@ import (
 // Propose asks for edits until one proposal can be applied. Each further request contains the
 // problems of the previous reply and has a higher temperature, so that the model does not repeat
 // it.
-func (s Designer) Propose(ctx context.Context, d Input, a *learning.Analysis) (*designer.Proposal,
+func (s Designer) Propose(ctx context.Context, d DesignInput, a *learning.Analysis) (*designer.Proposal,
 	*learning.BankCandidate, error) {
 	m, err := material(d)
 	if err != nil {
@@ -115,7 +115,7 @@ func decodeProposal(text string) (p designer.Proposal, err error) {
 
 // rules returns the rules of a proposal, which detect near-duplicates and let a full bank evict its
 // least useful skill.
-func (s Designer) rules(ctx context.Context, d Input, p designer.Proposal) (designer.Rules, error) {
+func (s Designer) rules(ctx context.Context, d DesignInput, p designer.Proposal) (designer.Rules, error) {
 	out := designer.Rules{Edits: d.Recipe.Edits, Origin: fmt.Sprintf("run/%s", d.Ref.Run), Stats: d.Stats,
 		Added: map[string][]float64{}, Vectors: map[string][]float64{}}
 	var texts, names, ids []string

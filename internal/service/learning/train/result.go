@@ -77,7 +77,7 @@ func readSpec(ctx context.Context, tx store.Tx, ref run.Ref) (run.Run, Spec, err
 	if err != nil {
 		return r, Spec{}, err
 	}
-	spec, err := bank.Decode[Spec](r)
+	spec, err := bank.DecodeReply[Spec](r)
 	return r, spec, err
 }
 

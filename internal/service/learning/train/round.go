@@ -17,7 +17,8 @@ const (
 )
 
 // read reads a round with its pinned configuration.
-func (s *Evolution) read(ctx context.Context, ref run.Ref, also func(store.Tx, EvolutionSpec, bank.Head) error) (r learning.Round,
+func (s *Evolution) read(ctx context.Context, ref run.Ref, also func(store.Tx, EvolutionSpec,
+	bank.Head) error) (r learning.Round,
 	spec EvolutionSpec,
 	head bank.Head, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
@@ -25,7 +26,7 @@ func (s *Evolution) read(ctx context.Context, ref run.Ref, also func(store.Tx, E
 		if err != nil {
 			return err
 		}
-		if spec, err = bank.Decode[EvolutionSpec](of); err != nil {
+		if spec, err = bank.DecodeReply[EvolutionSpec](of); err != nil {
 			return err
 		}
 		if r, err = tx.Rounds().RoundOf(ctx, ref.Run); err != nil {

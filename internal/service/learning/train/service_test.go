@@ -28,7 +28,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 // request returns a request for one iteration of two episodes.
 func request(l *pgtest.Learning) train.Request {
 	r := train.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key,
-		Spec: train.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1, Episodes: 2}}
+		Spec: train.Spec{RunSpec: l.Spec(), Stages: 1, Iterations: 1, Episodes: 2}}
 	r.Keeping.Tokens, r.Keeping.K = 24, 10 // all skills
 	return r
 }

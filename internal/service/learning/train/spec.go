@@ -14,7 +14,7 @@ import (
 
 // Spec is the pinned configuration of a training.
 type Spec struct {
-	bank.Spec
+	bank.RunSpec
 	Keeping    bank.SpanOptions `json:"keeping"`
 	Bank       string           `json:"bank"`
 	BankID     int64            `json:"bank_id"`
@@ -92,7 +92,7 @@ func (spec Spec) withDefaults() (Spec, error) {
 
 // key returns a key of the settings and the version of the bank.
 func (spec Spec) key() string {
-	spec.Parallel, spec.Spec = 0, bank.Spec{}
+	spec.Parallel, spec.RunSpec = 0, bank.RunSpec{}
 	settings, _ := json.Marshal(spec)
 	return fmt.Sprintf("%x", sha256.Sum256(settings))[:20]
 }

@@ -23,7 +23,7 @@ type stage struct {
 	before   StageResult // of the previous stage
 	rewards  []float64   // of iterations with enough scores
 	outcomes learning.EpisodeOutcomes
-	traces   map[int64]bank.Trace // with Design, like the following fields
+	traces   map[int64]bank.EpisodeTrace // with Design, like the following fields
 	hard     hardCases
 	stats    map[string]memoryskill.Stats
 }
@@ -109,9 +109,9 @@ func (st *stage) readTraces(ctx context.Context, tx store.Tx, ref run.Ref) error
 		return err
 	}
 	known := map[int64]learning.Case{}
-	st.traces = map[int64]bank.Trace{}
+	st.traces = map[int64]bank.EpisodeTrace{}
 	for _, id := range st.spec.Traces {
-		st.traces[id], err = bank.ReadTrace(ctx, tx, id, questions[id], st.spec.Keeping.Spanning)
+		st.traces[id], err = bank.ReadEpisodeTrace(ctx, tx, id, questions[id], st.spec.Keeping.Spanning)
 		if err != nil {
 			return err
 		}

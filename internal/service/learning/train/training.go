@@ -36,7 +36,7 @@ type Training struct {
 	ports    TrainingPorts
 	miner    Designer
 	designer designer.Designer
-	player   bank.Player
+	player   bank.EpisodePlayer
 }
 
 // NewTraining returns a service. It returns an error if a port is nil.
@@ -48,7 +48,7 @@ func NewTraining(p TrainingPorts) (*Training, error) {
 		return nil, err
 	}
 	s := &Training{ports: p, miner: Designer{Encoder: p.Encoder, Asker: p.Asker}, designer: p.Designer,
-		player: bank.Player{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
+		player: bank.EpisodePlayer{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
 	if s.designer == nil {
 		s.designer = s.miner
 	}

@@ -14,11 +14,11 @@ import (
 // all skills and the best fixed set of the trained version.
 func (s *Training) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var spec Spec
-	var t bank.Trace
+	var t bank.EpisodeTrace
 	var sides Sides
 	done := false
 	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
-		if done, err = bank.IsDone(ctx, tx, ref.Run, Step(n)); err != nil || done {
+		if done, err = bank.IsDone(ctx, tx, ref.Run, TrialStep(n)); err != nil || done {
 			return err
 		}
 		if _, spec, err = readSpec(ctx, tx, ref); err != nil {
@@ -31,13 +31,13 @@ func (s *Training) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		if sides, err = s.readSides(ctx, tx, ref, spec); err != nil {
 			return err
 		}
-		t, err = ReadTrace(ctx, tx, ref, spec.BankID, spec.Held[n], spec.Keeping)
+		t, err = ReadTrialTrace(ctx, tx, ref, spec.BankID, spec.Held[n], spec.Keeping)
 		return err
 	})
 	if err != nil || done {
 		return err
 	}
-	out, err := Play(ctx, s.player, bank.Setup{Ref: ref, Step: Step(n), Model: spec.Model,
+	out, err := PlayTrial(ctx, s.player, bank.EpisodeSetup{Ref: ref, Step: TrialStep(n), Model: spec.Model,
 		Keeping: spec.Keeping, Score: spec.Score}, t, sides)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *Training) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
 			return err
 		}
-		return bank.SaveStep(ctx, tx, ref.Run, Step(n), t.Conversation, out)
+		return bank.SaveStep(ctx, tx, ref.Run, TrialStep(n), t.Conversation, out)
 	})
 }
 

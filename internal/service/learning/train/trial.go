@@ -16,9 +16,9 @@ import (
 	"cairn/internal/store"
 )
 
-// Result contains the mean scores of the sides on a held-out trace, over the questions that all of
+// TrialResult contains the mean scores of the sides on a held-out trace, over the questions that all of
 // them have scored.
-type Result struct {
+type TrialResult struct {
 	Conversation int64                    `json:"conversation"`
 	Incumbent    float64                  `json:"incumbent"`
 	Candidate    float64                  `json:"candidate"`
@@ -28,8 +28,8 @@ type Result struct {
 	Outcomes     learning.EpisodeOutcomes `json:"outcomes,omitzero"` // of the sides that were played
 }
 
-// Step returns the step name of a trial.
-func Step(n int) string { return fmt.Sprintf("trial/%04d", n) }
+// TrialStep returns the step name of a trial.
+func TrialStep(n int) string { return fmt.Sprintf("trial/%04d", n) }
 
 // Side is a version with which a trace is played.
 type Side struct {
@@ -89,9 +89,10 @@ func (s Side) same(o Side, k int) bool {
 	return s.Bank.Hash() == o.Bank.Hash() && set(s) == set(o)
 }
 
-// Play plays a trace greedily with each side. Sides that make the same choices are played once.
+// PlayTrial plays a trace greedily with each side. Sides that make the same choices are played once.
 // Bank, policy and choice of a side replace those of the setup.
-func Play(ctx context.Context, p banks.Player, how banks.Setup, t banks.Trace, s Sides) (out Result, err error) {
+func PlayTrial(ctx context.Context, p banks.EpisodePlayer, how banks.EpisodeSetup, t banks.EpisodeTrace,
+	s Sides) (out TrialResult, err error) {
 	out.Conversation = t.Conversation
 	sides := []Side{s.Incumbent, s.Candidate}
 	if s.All.Bank.Len() > 0 && s.Fixed.Bank.Len() > 0 {
@@ -166,15 +167,15 @@ func Split(conversations []int64) (train, held []int64) {
 	return train, held
 }
 
-// ReadTrace reads a held-out conversation with its questions, and records that the run shows it to
+// ReadTrialTrace reads a held-out conversation with its questions, and records that the run shows it to
 // a model.
-func ReadTrace(ctx context.Context, tx store.Tx, ref run.Ref, bank, conversation int64,
-	o banks.SpanOptions) (t banks.Trace, err error) {
+func ReadTrialTrace(ctx context.Context, tx store.Tx, ref run.Ref, bank, conversation int64,
+	o banks.SpanOptions) (t banks.EpisodeTrace, err error) {
 	_, questions, err := banks.ByConversation(ctx, tx, bank)
 	if err != nil {
 		return t, err
 	}
-	if t, err = banks.ReadTrace(ctx, tx, conversation, questions[conversation], o.Spanning); err != nil {
+	if t, err = banks.ReadEpisodeTrace(ctx, tx, conversation, questions[conversation], o.Spanning); err != nil {
 		return t, err
 	}
 	return t, tx.Training().ShownTo(ctx, ref.Run, t.Conversation)

@@ -27,8 +27,8 @@ func (p *program) tokens() *cobra.Command {
 			return err
 		}
 		defer done()
-		l := speed.Lab{Store: h.Store, Log: p.errs}
-		var rows []speed.Row
+		l := speed.TokenLab{Store: h.Store, Log: p.errs}
+		var rows []speed.TokenRow
 		for _, s := range speed.Samples() {
 			row, err := l.Measure(ctx, s)
 			if err != nil {
