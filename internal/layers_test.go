@@ -75,7 +75,7 @@ type library struct {
 var libraries = []library{
 	{"github.com/jackc/pgx/", []string{"internal/store", "internal/adapter/devstack",
 		"lab"}},
-	{"github.com/openai/", []string{"internal/adapter/openai", "internal/adapter/embedding/endpoint", "lab"}},
+	{"github.com/openai/", []string{"internal/adapter/openai", "internal/adapter/embedding", "lab"}},
 	{"github.com/aliyun/", []string{"internal/adapter/objectstore", "lab"}},
 	{"go.temporal.io/sdk/client", []string{"internal/adapter/launcher", "internal/adapter/payloadcodec",
 		"internal/adapter/devstack", "app", "lab", "experiment"}},

@@ -54,7 +54,7 @@ func (b *bundle) comesAndGoes(code readmodel.HealthCode, cause, remedy func()) {
 	if got := b.reasons(); !strings.Contains(got, string(code)) {
 		b.T.Fatalf("no %s after its cause: %s", code, got)
 	}
-	b.get(b.at("")).is(http.StatusOK).has(console.LoadTexts(console.english).Raw("health."+string(code)), string(code))
+	b.get(b.at("")).is(http.StatusOK).has(console.LoadTexts(console.English).Raw("health."+string(code)), string(code))
 	remedy()
 	if got := b.reasons(); strings.Contains(got, string(code)) {
 		b.T.Fatalf("%s after its remedy: %s", code, got)
@@ -197,7 +197,7 @@ func TestAWorkerBeats(t *testing.T) {
 func TestReasonsAreTranslated(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.BaseURL, c.APIKey = "", "" })
-	texts := console.LoadTexts(console.english)
+	texts := console.LoadTexts(console.English)
 	for _, code := range health.Codes() {
 		for _, prefix := range []string{"health.", "effects.", "remedy."} {
 			if !texts.Has(prefix + string(code)) {
@@ -218,7 +218,7 @@ func TestReasonsAreTranslated(t *testing.T) {
 func TestEveryStoredValueIsTranslated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	texts := console.LoadTexts(console.english)
+	texts := console.LoadTexts(console.English)
 	for prefix, columns := range map[string][]string{"run": {"runs.kind"}, "outcome": {"runs.outcome"},
 		"status": {"runs.status", "skills.status", "memories.status"}, "call": {"llm_calls.state"},
 		"channel": {"conversations.channel"}, "origin": {"memories.origin", "skills.origin"},

@@ -20,12 +20,12 @@ type languageTag string
 
 // The languages. English is used for all others.
 const (
-	english languageTag = "en"
-	chinese languageTag = "zh"
+	English languageTag = "en"
+	Chinese languageTag = "zh"
 )
 
 // languageTags are all languages.
-var languageTags = []languageTag{english, chinese}
+var languageTags = []languageTag{English, Chinese}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
 
@@ -33,11 +33,11 @@ var matcher = language.NewMatcher([]language.Tag{language.English, language.Simp
 func matchLanguage(acceptLanguage string) languageTag {
 	wanted, _, err := language.ParseAcceptLanguage(acceptLanguage)
 	if err != nil {
-		return english
+		return English
 	}
 	_, i, confidence := matcher.Match(wanted...)
 	if confidence == language.No {
-		return english
+		return English
 	}
 	return languageTags[i]
 }

@@ -1,11 +1,9 @@
-package console_test
+package console
 
 import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"cairn/internal/gateway/console"
 )
 
 func TestMarkdownIsRendered(t *testing.T) {
@@ -17,7 +15,7 @@ func TestMarkdownIsRendered(t *testing.T) {
 		"![alt](https://a.example/)": "<p>[alt](https://a.example/)</p>\n",
 		"a <b>c</b>":                 "<p>a &lt;b&gt;c&lt;/b&gt;</p>\n",
 	} {
-		if got := string(console.renderMarkdown(text)); got != want {
+		if got := string(renderMarkdown(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -38,8 +36,8 @@ func TestNothingRuns(t *testing.T) {
 		"[a]: javascript:alert(1)\n\n[a]", "<style>@import 'x'</style>", "<math><mi xlink:href='javascript:1'>",
 		strings.Repeat("<b>", 30_000) + "<script>",
 	} {
-		if found := active.FindString(string(console.renderMarkdown(text))); found != "" {
-			t.Errorf("%.60q: %q in %.200s", text, found, console.renderMarkdown(text))
+		if found := active.FindString(string(renderMarkdown(text))); found != "" {
+			t.Errorf("%.60q: %q in %.200s", text, found, renderMarkdown(text))
 		}
 	}
 }

@@ -144,7 +144,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	t.Parallel()
 	keys, texts := used(t)
 	keys = append(append(keys, codeKeys(t)...), "list.all")
-	english, chinese := LoadTexts(english), LoadTexts(chinese)
+	english, chinese := LoadTexts(English), LoadTexts(Chinese)
 	if a, b := english.Keys(), chinese.Keys(); !slices.Equal(a, b) {
 		t.Errorf("the languages differ: %v", difference(a, b))
 	}
@@ -281,7 +281,7 @@ func difference(a, b []string) (out []string) {
 
 func TestNoticesHaveTexts(t *testing.T) {
 	t.Parallel()
-	texts := LoadTexts(english)
+	texts := LoadTexts(English)
 	for _, n := range notices {
 		if !texts.Has("done." + n) {
 			t.Errorf("no text for the notice %s", n)
