@@ -15,8 +15,7 @@ import (
 // unprotected are the tables of schema cairn without rows of workspaces.
 var unprotected = []string{"goose_db_version"}
 
-// direct is the only form of a tenant policy: the planner sees a stable value (spec/architecture.md
-// §4.1), and ” means no workspace.
+// direct is the only form of a tenant policy: the planner sees a stable value, and ” means no workspace.
 var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_setting\('cairn\.workspace'::text, ` +
 	`true\), ''::text\)\)::bigint\)$`)
 
@@ -345,7 +344,7 @@ func TestATemporaryTableCannotStandInForARealOne(t *testing.T) {
 	}
 }
 
-// spec/postgres.md: under row-level security a GIN index is not used, since @@ is
+// Under row-level security a GIN index is not used, since @@ is
 // not leakproof, and an HNSW index shared by workspaces gives too few rows.
 func TestEveryIndexIsOfAKindThatPoliciesLeaveUsable(t *testing.T) {
 	t.Parallel()

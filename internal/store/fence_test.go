@@ -10,8 +10,6 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Case E15 of spec/architecture.md §2.
-
 const fence = "select pg_advisory_xact_lock(1, hashint8($1))" // the exclusive lock, as an erasure takes it
 
 func TestAWorkspaceThatIsErasedOrUnknownCannotBeEntered(t *testing.T) {

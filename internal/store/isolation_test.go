@@ -16,7 +16,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The pitfalls of spec/procedural-memory.md §6.5, one test each.
+// Pitfalls of row-level security, one test each.
 
 func TestAWorkspaceSeesItsOwnRowsAndNobodyElses(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Cases E1 to E3 of spec/architecture.md §2.
+// An operation that fails, or whose answer is lost, happens once.
 
 type outcome struct{ N int }
 

@@ -113,7 +113,7 @@ func TestASpaceIsMadeOnce(t *testing.T) {
 	}
 }
 
-// spec/postgres.md: row-level security on the parent does not protect a
+// Row-level security on the parent does not protect a
 // partition that is queried directly.
 func TestAPartitionCannotBeReadDirectly(t *testing.T) {
 	t.Parallel()

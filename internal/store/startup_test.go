@@ -84,7 +84,7 @@ func TestBothPoolsAreChecked(t *testing.T) {
 	}
 }
 
-// spec/postgres.md: a generic plan that was cached for one workspace made the next one a hundred
+// A generic plan that was cached for one workspace made the next one a hundred
 // times slower and its results incomplete.
 func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 	t.Parallel()

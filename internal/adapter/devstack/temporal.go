@@ -25,7 +25,7 @@ type orchestrator interface {
 	close() error
 }
 
-// serverSettings make the development server fast (spec/temporal.md §0 and §10).
+// serverSettings make the development server fast.
 var serverSettings = []string{
 	// The default is 20 a second, which delays every task of a workflow by 50 ms.
 	"history.transferProcessorMaxPollRPS=2000",

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	maxBytes     = 5 << 20 // a whole package (spec/skill-memory.md §1.10)
+	maxBytes     = 5 << 20 // a whole package
 	timeout      = 30 * time.Second
 	maxRedirects = 3
 	maxHeader    = 64 << 10 // bytes of a response's header

@@ -43,5 +43,5 @@
 // "instructions" and "previous". A negated verb ("never forget …"), a condition, and a sentence about
 // attackers are no order. The folder testdata has attacks that they must find and benign
 // texts that they must not report. Patterns stop careless and copied attacks, not every paraphrase.
-// Taint, fences and approval (spec/procedural-memory.md §6.1) are further protections.
+// Taint, fences and approval are further protections.
 package guard

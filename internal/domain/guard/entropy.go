@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// minEntropy, in bits per character, is the minimum for random keys (§6.3). Sixteen different
+// minEntropy, in bits per character, is the minimum for random keys. Sixteen different
 // characters have 4 bits, English words 2 to 3.4.
 const minEntropy = 3.5
 

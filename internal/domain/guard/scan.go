@@ -20,7 +20,7 @@ var scopes = map[string]Scope{"all": All, "context": Context, "strict": Strict}
 // perRule is the maximum number of findings of one rule in a scan.
 const perRule = 20
 
-// Scan finds text that would attack a later reader (spec/procedural-memory.md §6.2). It reads the
+// Scan finds text that would attack a later reader. It reads the
 // whole text in linear time. Findings are ordered by line, with one for each rule and line.
 func Scan(text string, scope Scope) []Finding {
 	findings := append(scanInvisible(text), scanHidden(text)...)

@@ -1,5 +1,5 @@
 // Package lang detects whether text is Chinese. The result selects the language of prompts and of
-// replies. The rule is that of MemOS (spec/skill-memory.md §1.4): the share of Han characters among
+// replies. The rule is that of MemOS: the share of Han characters among
 // the letters that remain after labels, addresses and IDs are removed.
 //
 //	lang.OfMessages(chunk) // zh or en, from users' and assistants' text, without tool output and code

@@ -20,7 +20,7 @@ func ExampleOfMessages() {
 
 func TestDetect(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		// Observed when the reference was run (spec/skill-memory.md §1.4).
+		// Observed when the reference was run.
 		"Chinese request":            {"请帮我写代码", "zh"},
 		"diluted by a command":       {"assistant: 使用 docker compose up 启动服务", "en"},
 		"tool label stays":           {"tool: {\"ok\":true}\nuser: 好的", "en"},

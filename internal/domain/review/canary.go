@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A canary is an update of a skill that is shown in a part of the conversations before it takes effect
-// (spec/distillation-2.md §8).
+// A canary is an update of a skill that is shown in a part of the conversations before it takes effect.
 const (
 	CanaryShare    = 20 // percent of the conversations
 	CanaryPeriod   = 14 * 24 * time.Hour

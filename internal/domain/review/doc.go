@@ -1,5 +1,5 @@
 // Package review checks a new version of a skill before it takes effect. The checks compare texts and
-// call no model (spec/distillation-2.md §8).
+// call no model.
 //
 //	findings := review.Changes(current, proposed) // current is the zero version for a new skill
 package review

@@ -11,7 +11,7 @@ type Trial struct {
 	Passed  bool
 }
 
-// Thresholds of versions in use (spec/distillation-2.md §5).
+// Thresholds of versions in use.
 const (
 	failuresInRow = 3   // a version that fails so often in a row is withdrawn
 	fewTrials     = 5   // fewer trials give no bound

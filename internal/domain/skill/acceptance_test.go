@@ -47,7 +47,7 @@ func returnedBy(t testing.TB, name string) map[string]string {
 	return files
 }
 
-// rollback returns the skill of AC-1 with its files.
+// rollback returns a skill with files.
 func rollback(t testing.TB) (skill.Document, []skill.File) {
 	t.Helper()
 	draft := draftOf(t, "ac1_extract.json")
@@ -69,7 +69,7 @@ func checkBytes(t *testing.T, what string, got []byte, size int, hash string) {
 	}
 }
 
-// AC-1 of skill memory, as far as it needs no store: the bytes.
+// The bytes of a rendered skill.
 func TestAC1CreatedSkillIsByteExact(t *testing.T) {
 	document, files := rollback(t)
 	md := skill.Render(document, underscore)
@@ -95,7 +95,7 @@ func TestAC1CreatedSkillIsByteExact(t *testing.T) {
 	}
 }
 
-// AC-5: an update merges.
+// An update merges.
 func TestAC5UpdateMergesByteExact(t *testing.T) {
 	current, files := rollback(t)
 	draft := draftOf(t, "ac5_extract.json")
@@ -121,7 +121,7 @@ func TestAC5UpdateMergesByteExact(t *testing.T) {
 	}
 }
 
-// AC-10: hostile names.
+// Hostile names.
 func TestAC10HostileNamesStayOutside(t *testing.T) {
 	draft := draftOf(t, "ac10_extract.json")
 	scripts, degraded, violations := skill.Attach(draft.Scripts, returnedBy(t, "ac10_scripts.json"), skill.Scripts)
@@ -148,7 +148,7 @@ func TestAC10HostileNamesStayOutside(t *testing.T) {
 	}
 }
 
-// members lists the members of an archive and checks each by the rules of §1.10.
+// members lists the members of an archive and checks each by the limits of a package.
 func members(t *testing.T, archive []byte) []string {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))

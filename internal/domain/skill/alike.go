@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// MinNameSimilarity is the NameSimilarity from which two skills are suspected duplicates
-// (spec/procedural-memory.md §1.5).
+// MinNameSimilarity is the NameSimilarity from which two skills are suspected duplicates.
 const MinNameSimilarity = 0.6
 
 // BodyHash returns equal hashes for contents with the same text: parsed, rendered, and ignoring

@@ -51,7 +51,7 @@ func TestActionAndTarget(t *testing.T) {
 		`"action":"create"`:                            {"create", ""},
 		`"action":"Update","target":"S2"`:              {"update", "S2"},
 		`"action":"create","target":"S2"`:              {"create", ""},
-		`"update":true,"old_memory_id":"not-a-uuid"`:   {"update", "not-a-uuid"}, // the caller rejects it: AC-6
+		`"update":true,"old_memory_id":"not-a-uuid"`:   {"update", "not-a-uuid"}, // the caller rejects it
 		`"update":"true","old_memory_id":"S1"`:         {"update", "S1"},
 		`"update":false,"old_memory_id":"S1"`:          {"create", ""},
 		`"update":true,"old_memory_id":null`:           {"update", ""},

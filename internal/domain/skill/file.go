@@ -44,8 +44,8 @@ var ownFolder = map[string]*regexp.Regexp{
 	Reference: regexp.MustCompile(`^(\./)?references?/`),
 }
 
-// CheckFile checks a file name from a model or a package, and returns the reason for a rejection
-// (spec/skill-memory.md §1.10). It does not repair names: it only removes the folder of the kind
+// CheckFile checks a file name from a model or a package, and returns the reason for a rejection.
+// It does not repair names: it only removes the folder of the kind
 // and adds a missing extension. kind is Scripts or Reference.
 func CheckFile(kind, name string) (clean string, err error) {
 	folder, known := ownFolder[kind]

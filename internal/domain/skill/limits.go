@@ -1,6 +1,6 @@
 package skill
 
-// Limits of a draft (spec/skill-memory.md §1.7), in runes unless stated otherwise. Texts above a
+// Limits of a draft, in runes unless stated otherwise. Texts above a
 // limit are cut with a note. A procedure above its limit is returned for repair instead, because a
 // part of a procedure is harmful.
 const (
@@ -16,7 +16,7 @@ const (
 	MaxPlanned     = 8 // scripts, and as many documents
 )
 
-// Limits of content that a tool saves (spec/procedural-memory.md §1.1), in runes unless stated
+// Limits of content that a tool saves, in runes unless stated
 // otherwise.
 const (
 	MaxContent           = 100_000
@@ -26,7 +26,7 @@ const (
 	MaxPatch             = 20_000 // of the old text and of the new text
 )
 
-// Limits of a package (§1.10) in bytes. They equal the limits of MemOS' hub.
+// Limits of a package, in bytes. They equal the limits of MemOS' hub.
 const (
 	MaxSkillMD  = 100 << 10
 	MaxFile     = 512 << 10

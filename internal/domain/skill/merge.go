@@ -14,7 +14,7 @@ type MergeResult struct {
 	Flags    []string // points for the reviewer of the change
 }
 
-// Merge applies a draft to a skill without losing anything by omission (spec/skill-memory.md §1.7).
+// Merge applies a draft to a skill without losing anything by omission.
 // Empty fields of the draft mean unchanged. Lists are unions with the current items first.
 // Description and procedure are replaced if they are given; steps that stay keep their checks. Scripts and
 // reference files stay. Only the items in Removed are removed. The skill keeps its name and its profile.

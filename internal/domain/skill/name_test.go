@@ -18,7 +18,7 @@ func ExampleCanonical() {
 
 func TestCanonical(t *testing.T) {
 	for name, want := range map[string]string{
-		"../../etc/Cron Job":          "etc-cron-job", // AC-10
+		"../../etc/Cron Job":          "etc-cron-job",
 		"..":                          "unnamed-skill",
 		"CI/CD Setup":                 "ci-cd-setup",
 		"":                            "unnamed-skill",

@@ -18,7 +18,7 @@ type PatchResult struct {
 	Noop         bool     // Content is unchanged: the patch was applied earlier, or has no effect
 }
 
-// Patch replaces old with new in content (spec/procedural-memory.md §1.6). It compares texts in
+// Patch replaces old with new in content. It compares texts in
 // increasingly loose forms, and uses the first with a match. Text that is only similar is never
 // changed. Outside the replaced region every byte stays.
 //

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Profiles of a document (spec/distillation-2.md §7).
+// Profiles of a document.
 const (
 	AgentProfile = "agent" // When to Use, Inputs, Decision Rules, Procedure, Pitfalls, Verification
-	SeedProfile  = "seed"  // Trigger, Procedure, Experience (spec/skill-memory.md §1.9)
+	SeedProfile  = "seed"  // Trigger, Procedure, Experience
 )
 
 // isSeed reports whether a document has no section of the agent profile.

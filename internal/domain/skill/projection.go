@@ -17,7 +17,7 @@ type MemoryItem struct {
 	Metadata MemoryMetadata `json:"metadata"`
 }
 
-// MemoryMetadata has exactly the names of MemOS (spec/skill-memory.md §1.13).
+// MemoryMetadata has exactly the names of MemOS.
 type MemoryMetadata struct {
 	MemoryType    string            `json:"memory_type"` // MemoryType
 	Type          string            `json:"type"`        // skills

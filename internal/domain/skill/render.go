@@ -25,7 +25,7 @@ const (
 	seeAlso = "See also:"
 )
 
-// Render returns a SKILL.md, byte for byte as in spec/skill-memory.md §1.9: LF newlines, with
+// Render returns a SKILL.md, always the same bytes for the same skill: LF newlines, with
 // exactly one at the end. It normalizes the document first.
 func Render(d Document, o RenderOptions) []byte {
 	return Compose(d.Name, d.Description, RenderBody(d), o)

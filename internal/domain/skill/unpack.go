@@ -32,7 +32,7 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // Unpack reads the zip of a skill: SKILL.md at the root or in the only top folder, files in
 // scripts/ and in reference/ or references/. It repairs and cuts nothing. A package that breaks a
-// rule of spec/skill-memory.md §1.10 is rejected with a *fault.Error that names the member:
+// rule of a package is rejected with a *fault.Error that names the member:
 // TooLarge for a size, InvalidArgument otherwise. It needs memory for at most three times
 // MaxPackage, whatever the archive claims.
 func Unpack(archive []byte) (UnpackedPackage, error) {

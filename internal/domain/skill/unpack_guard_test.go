@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// AC-17 and §1.10: members that would leave the folder, or are not files.
+// Members that would leave the folder, or are not files.
 func TestUnpackRefusesHostileMembers(t *testing.T) {
 	for name, c := range map[string]struct {
 		entry entry

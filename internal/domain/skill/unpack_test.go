@@ -23,7 +23,7 @@ func ExampleUnpack() {
 	// invalid_argument · pack the skill's folder as .zip and send that file
 }
 
-// AC-17: packages of other tools are read completely.
+// Packages of other tools are read completely.
 func TestAC17UnpackReadsThirdPartyPackages(t *testing.T) {
 	long := strings.Repeat("A procedure of more than twenty characters. ", 500)
 	for name, md := range map[string]string{

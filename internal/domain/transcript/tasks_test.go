@@ -39,7 +39,7 @@ func decode(t *testing.T, reply string, n, maxTasks int) (string, []string) {
 	return strings.Join(parts, " "), warnings
 }
 
-// AC-9 of skill memory and related forms. There are 8 messages.
+// Overlapping and interleaved ranges, and related forms. There are 8 messages.
 func TestDecodeTasksAcceptsRanges(t *testing.T) {
 	item := func(name, indices string) string {
 		return fmt.Sprintf(`{"task_name":%q,"message_indices":%s}`, name, indices)
@@ -49,7 +49,7 @@ func TestDecodeTasksAcceptsRanges(t *testing.T) {
 		want     string
 		warnings int
 	}{
-		"AC-9": {"[" + strings.Join([]string{item("A", "[[0,2],[6,7]]"), item("B", "[[3,5],[4,5]]"),
+		"interleaved": {"[" + strings.Join([]string{item("A", "[[0,2],[6,7]]"), item("B", "[[3,5],[4,5]]"),
 			item("C", "[[-2,99]]"),
 			item("D", "[[3.5]]"), item("E", "[7]"), item("Code Review", "[[0,1]]"), item("code  review", "[[2,2]]")},
 			",") + "]",

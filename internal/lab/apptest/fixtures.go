@@ -8,7 +8,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// C1 returns the conversation of spec/skill-memory.md §7: 14 messages, 5 of them from tools.
+// C1 returns a conversation of 14 messages, 5 of them from tools.
 func C1() transcript.Conversation {
 	lines := []string{
 		"user: Checkout API returns 502 since the last deploy, bring it back.", "assistant: Checking health.",

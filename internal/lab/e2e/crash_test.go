@@ -13,7 +13,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// AC-12 of spec/skill-memory.md §7: wherever the worker dies, the run completes
+// Wherever the worker dies, the run completes
 // with one skill, one version, one package, and one request for each stage.
 
 func TestCrashAfterTheReplyWasStored(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"cairn/internal/testkit"
 )
 
-// AC-1 of spec/skill-memory.md §7.
 func TestDistillCreatesASkillPackage(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

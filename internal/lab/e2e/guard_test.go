@@ -21,7 +21,6 @@ import (
 	"cairn/internal/testkit"
 )
 
-// AC-18 of spec/skill-memory.md §7.
 func TestSecretsAndInjectionsAreKeptOutOfUse(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// AC-17 of spec/skill-memory.md §7: packages from other programs.
+// Packages from other programs.
 func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)

@@ -24,7 +24,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The files once_*_test.go test the protocol of spec/architecture.md §2, case by case, from the
+// The files once_*_test.go test the protocol of effects that happen once, case by case, from the
 // request to the package.
 
 // protocol is a bundle with access to internal state.

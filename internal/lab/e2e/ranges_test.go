@@ -12,7 +12,6 @@ import (
 	"cairn/internal/store"
 )
 
-// AC-9 of spec/skill-memory.md §7.
 func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -51,7 +50,6 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 	}
 }
 
-// AC-10 of spec/skill-memory.md §7.
 func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)

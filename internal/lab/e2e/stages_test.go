@@ -20,7 +20,6 @@ import (
 	"cairn/internal/testkit"
 )
 
-// AC-3 of spec/skill-memory.md §7.
 func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -63,7 +62,6 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 	}
 }
 
-// AC-8 of spec/skill-memory.md §7.
 func TestBrokenJSONIsRepaired(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -123,7 +121,6 @@ func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
 	}
 }
 
-// AC-15 of spec/skill-memory.md §7.
 func TestFilesStayWithTheirSkill(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

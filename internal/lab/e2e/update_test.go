@@ -35,7 +35,6 @@ func c2(id string) transcript.Conversation {
 	return c
 }
 
-// AC-5 of spec/skill-memory.md §7.
 func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
@@ -107,7 +106,6 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	}
 }
 
-// AC-6 of spec/skill-memory.md §7.
 func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -154,7 +152,6 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	}
 }
 
-// AC-13 of spec/skill-memory.md §7.
 func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

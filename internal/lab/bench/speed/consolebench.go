@@ -43,7 +43,7 @@ func (p Page) Missed() string {
 	return strings.Join(out, "; ")
 }
 
-// budgets of spec/console.md §10.
+// budgets.
 const (
 	listMS     = 150 // a list of 50 rows
 	longListMS = 300 // a list of 1,000 rows
