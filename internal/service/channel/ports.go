@@ -95,16 +95,6 @@ const (
 	DeliveryDropped = "dropped"
 )
 
-// Inbox accepts messages of conversations.
-type Inbox interface {
-	Accept(ctx context.Context, r conversation.Request) (conversation.AcceptedTurn, error)
-}
-
-// Workspaces finds and makes workspaces.
-type Workspaces interface {
-	Workspace(ctx context.Context, name string, create bool) (access.Workspace, error)
-}
-
 // Settings reads the settings of a workspace.
 type Settings func(ctx context.Context, ws int64) (settings.Settings, error)
 
@@ -159,8 +149,8 @@ type Ports struct {
 	Partials   store.Channels
 	Replies    Replies // nil shows replies only when they are complete
 	List       store.Channels
-	Workspaces Workspaces
-	Inbox      Inbox
+	Workspaces *store.Store
+	Inbox      *conversation.Service
 	Settings   Settings
 	// FileText returns the text of a file. It is called once for each file: a file can be made to fail a parser.
 	FileText func(ctx context.Context, raw []byte) (string, error)

@@ -192,7 +192,8 @@ func openDesk(t *testing.T) *desk {
 	d.agents = &agentrun.Service{Ports: agentrun.Ports{Store: d.Store.Store, Replies: both}}
 	d.service, err = service.New(service.Ports{Accounts: d.Channels(), People: d.Channels(),
 		Pairings: d.Channels(), Events: d.Channels(), Deliveries: d.Channels(), Partials: d.Channels(),
-		List: d.Channels(), Workspaces: d.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both, Log: log,
+		List: d.Channels(), Workspaces: d.Store.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both,
+		Log:      log,
 		Settings: func(context.Context, int64) (settings.Settings, error) { return settings.Settings{}, nil },
 		FileText: func(context.Context, []byte) (string, error) { return "", nil },
 		TurnSpec: func() agentrun.Spec { return agentrun.Spec{} }})

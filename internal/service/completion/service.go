@@ -1,34 +1,19 @@
 package completion
 
 import (
-	"context"
-
-	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/ports"
-	"cairn/internal/domain/settings"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
 	"cairn/internal/store"
 )
-
-// Inbox accepts messages.
-type Inbox interface {
-	Accept(ctx context.Context, r conversation.Request) (conversation.AcceptedTurn, error)
-	Answer(ctx context.Context, ws int64, conversation, message string) (domainconversation.TurnStatus, error)
-}
-
-// Workspaces reads the settings of workspaces.
-type Workspaces interface {
-	Settings(ctx context.Context, ws int64) (settings.Settings, error)
-}
 
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store      store.Completions
 	Responses  store.Completions
 	Tasks      store.Completions
-	Inbox      Inbox
-	Workspaces Workspaces
+	Inbox      *conversation.Service
+	Workspaces store.Workspaces
 	Replies    *replystream.Reader
 }
 

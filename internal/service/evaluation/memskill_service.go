@@ -22,11 +22,6 @@ type Workspaces interface {
 	MakeWorkspace(ctx context.Context, name string) (access.Workspace, error)
 }
 
-// Memories searches long-term memories.
-type Memories interface {
-	Rank(ctx context.Context, ws int64, in memory.SearchRequest) ([]memory.RankedItem, error)
-}
-
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store      *store.Store
@@ -35,7 +30,7 @@ type Ports struct {
 	Builds     *build.Service
 	Cases      *bank.Cases
 	Trainings  *train.Training
-	Memories   Memories
+	Memories   *memory.LongTermService
 	Asker      bank.Asker
 	Starter    bank.Starter
 	Prices     llm.Prices

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
+	conversationservice "cairn/internal/service/conversation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
@@ -53,22 +54,6 @@ type Result struct {
 	Burst    bool // the voter rated too much within a minute: the vote is stored and does not count
 }
 
-// Answers reads the status of turns.
-type Answers interface {
-	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.TurnStatus, error)
-}
-
-// Cases records failed and answered questions.
-type Cases interface {
-	RecordFailure(ctx context.Context, ws int64, f bank.FailedQuestion) (learning.Case, error)
-	RecordSuccess(ctx context.Context, ws int64, p bank.PositiveFeedback) (counts bool, err error)
-}
-
-// Skills records whether the reply of a turn was good.
-type Skills interface {
-	JudgeTurn(ctx context.Context, ws int64, run, outcome string) error
-}
-
 // DueRuns accepts the learning runs that are due in a workspace.
 type DueRuns interface {
 	AcceptDue(ctx context.Context, d bank.Due) ([]run.Run, error)
@@ -77,9 +62,9 @@ type DueRuns interface {
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store   store.Workspaces
-	Answers Answers
-	Cases   Cases
-	Skills  Skills
+	Answers *conversationservice.Service
+	Cases   *bank.Cases
+	Skills  *library.Library
 	Rounds  DueRuns             // evolution rounds
 	Updates DueRuns             // policy updates
 	Spec    func() bank.RunSpec // configuration of learning runs

@@ -26,13 +26,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/library"
 	memories "cairn/internal/service/memory"
+	"cairn/internal/store"
 )
-
-// Skills are the skills that wait, and their changes.
-type Skills interface {
-	Proposals
-	SkillDecisions
-}
 
 // Proposals are the skills that wait.
 type Proposals interface {
@@ -55,26 +50,11 @@ type SkillDecisions interface {
 	RejectChange(ctx context.Context, ws, id int64) error
 }
 
-// Memories are the memory writes that wait.
-type Memories interface {
-	PendingList(ctx context.Context, a agent.Actor, max int) ([]memory.Pending, error)
-	Waiting(ctx context.Context, a agent.Actor, id int64) (memory.Pending, error)
-	Approve(ctx context.Context, a agent.Actor, id int64, d approval.Decision) (memories.DecisionResult, error)
-	ApproveEdited(ctx context.Context, a agent.Actor, id int64, texts []string,
-		d approval.Decision) (memories.DecisionResult, error)
-	Reject(ctx context.Context, a agent.Actor, id int64) (memories.DecisionResult, error)
-}
-
-// Transcripts reads messages that are evidence.
-type Transcripts interface {
-	Excerpt(ctx context.Context, ws, conversation int64, from, to int) (transcript.Conversation, error)
-}
-
 // Ports are the dependencies of the service.
 type Ports struct {
-	Skills      Skills
-	Memories    Memories
-	Transcripts Transcripts
+	Skills      *library.Library
+	Memories    *memories.PromptService
+	Transcripts *store.Store
 	Updates     Learned // of the policies of memory skills
 	Rounds      Learned // of the designer of memory skills
 }

@@ -7,11 +7,11 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
-	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	conversationservice "cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 
@@ -44,16 +44,11 @@ type Workflows interface {
 	EndRunning(ctx context.Context, workspaceKey string, conversation int64) (bool, error)
 }
 
-// Closer closes a conversation whose workflow is not running.
-type Closer interface {
-	CloseConversation(ctx context.Context, ws, conversation int64, seen nudge.Counters, review bool) error
-}
-
 // ConversationPorts are the dependencies of Conversations.
 type ConversationPorts struct {
 	Store     *store.Store
 	Workflows Workflows // nil without Temporal
-	Closer    Closer
+	Closer    *conversationservice.Service
 }
 
 // Conversations reads, cancels and ends conversations.

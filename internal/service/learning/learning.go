@@ -22,20 +22,15 @@ import (
 	"cairn/internal/service/learning/build"
 	"cairn/internal/service/learning/live"
 	"cairn/internal/service/learning/train"
+	"cairn/internal/service/memory"
 	"cairn/internal/store"
 )
-
-// Memories writes and searches long-term memories.
-type Memories interface {
-	build.Memories
-	live.Memories
-}
 
 // Ports are the dependencies of the services.
 type Ports struct {
 	bank.Extensions
 	Store      *store.Store
-	Memories   Memories
+	Memories   *memory.LongTermService
 	Asker      bank.Asker
 	Embedder   bank.Embedder
 	Controller policy.Controller

@@ -42,8 +42,8 @@ type Ports struct {
 	Space     int16
 	Spaces    search.Spaces // nil if Embedder and Space serve all workspaces
 	Blobs     Blobs
-	NameStyle string // of rendered packages
-	Finder    Finder // searches skills
+	NameStyle string        // of rendered packages
+	Finder    search.Finder // searches skills
 
 	KeepVersions int // versions per skill, plus those still in use; 0 keeps all
 	// Settings returns the settings of a workspace. If nil, all use DefaultSettings.
@@ -61,11 +61,6 @@ func New(p Ports) (*Library, error) {
 		return nil, err
 	}
 	return &Library{Ports: p}, nil
-}
-
-// Finder searches skills in the given states, best match first.
-type Finder interface {
-	SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]search.Found, error)
 }
 
 // Operations of a pending change other than a new version.

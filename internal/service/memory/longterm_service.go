@@ -19,7 +19,7 @@ type Ports struct {
 	Embedder Embedder
 	Space    int16
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
-	Finder   Finder
+	Finder   search.Finder
 }
 
 // LongTermService stores long-term memories. These are entries about targets, which search finds,

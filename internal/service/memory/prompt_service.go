@@ -19,7 +19,7 @@ type PromptPorts struct {
 	Embedder Embedder
 	Space    int16
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
-	Finder   Finder
+	Finder   search.Finder
 }
 
 // PromptService stores the memories that every prompt contains: the stores core and profile,

@@ -54,7 +54,7 @@ func (l *LongTermService) Rank(ctx context.Context, ws int64, in SearchRequest) 
 	return out, err
 }
 
-var _ Finder = search.Finder{}
+var _ search.Finder = search.Finder{}
 
 // Query is one search of a retrieval.
 type Query struct {

@@ -173,7 +173,7 @@ func TestASummaryIsContextOfWhatItSummarizes(t *testing.T) {
 		memories.SummaryArgs{Content: "Another talk about Kyoto"})
 	testkit.Must(t, err)
 	find := func(r search.Request) (listed, context []string) {
-		found, err := l.Finder.(search.Finder).Find(t.Context(), l.A.ID, r)
+		found, err := l.Finder.Find(t.Context(), l.A.ID, r)
 		testkit.Must(t, err)
 		for i, one := range found {
 			listed = append(listed, one.ID)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"cairn/internal/domain/agent"
-	"cairn/internal/domain/index"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/search"
 )
@@ -12,11 +11,6 @@ import (
 // Embedder turns texts into vectors.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
-// Finder searches the documents of a workspace.
-type Finder interface {
-	Find(ctx context.Context, ws int64, r search.Request) ([]index.Result, error)
 }
 
 // WriterFor returns the Writer for an actor, without vectors.

@@ -1,25 +1,19 @@
 package memoryagent
 
 import (
-	"context"
-
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/memory"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
-
-// Asker makes each model call once.
-type Asker interface {
-	Ask(ctx context.Context, q ledger.Question) (text string, problem, err error)
-}
 
 // AdderPorts are the dependencies of the service.
 type AdderPorts struct {
 	Store    *store.Store
 	LongTerm *memory.LongTermService
-	Finder   memory.Finder
-	Calls    Asker
+	Finder   search.Finder
+	Calls    *ledger.Ledger
 }
 
 // Adder adds sessions to memory with one model call. It claims the open adds of a subject,

@@ -23,16 +23,6 @@ type Agents interface {
 	Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, run string) error
 }
 
-// Builder builds memories with memory skills.
-type Builder interface {
-	AcceptIdle(ctx context.Context, in build.IdleRequest) (*run.Run, error)
-}
-
-// Distiller accepts distillations.
-type Distiller interface {
-	Accept(ctx context.Context, r distill.Request) (made run.Run, isNew bool, err error)
-}
-
 // Learner starts learning runs early if there are enough new outcomes.
 type Learner interface {
 	LearnEarly(ctx context.Context, ws int64)
@@ -54,8 +44,8 @@ type Specs struct {
 type IdleReaderPorts struct {
 	Store     *store.Store
 	Agents    Agents
-	Builder   Builder
-	Distiller Distiller
+	Builder   *build.Service
+	Distiller *distill.Service
 	Learner   Learner
 	Days      Days
 	Specs     Specs

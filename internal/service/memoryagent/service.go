@@ -11,17 +11,6 @@ import (
 	"cairn/internal/store"
 )
 
-// Delegator is the part of the agent loop that processes hand-offs.
-type Delegator interface {
-	RunThrough(
-		ctx context.Context,
-		ref run.Ref,
-		n, position int,
-		base agentrun.Base,
-	) (agentrun.RunView, Result, bool, error)
-	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
-}
-
 // Starter starts workflows.
 type Starter interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
@@ -32,7 +21,7 @@ type Starter interface {
 type Ports struct {
 	Store    *store.Store
 	LongTerm *memory.LongTermService
-	Loop     Delegator
+	Loop     *agentrun.Service
 	Starter  Starter // nil without Temporal
 	Registry *Registry
 	Ledger   *ledger.Ledger // ledger of refinement calls

@@ -1,10 +1,8 @@
 package reflection
 
 import (
-	"context"
 	"log/slog"
 
-	"cairn/internal/domain/agent"
 	"cairn/internal/domain/ports"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memory"
@@ -26,15 +24,10 @@ const (
 	readSkipped = "skipped"
 )
 
-// Keeper adds memories.
-type Keeper interface {
-	Save(ctx context.Context, a agent.Actor, in memory.SaveArgs) (memory.WriteResult, error)
-}
-
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store  *store.Store
-	Keeper Keeper
+	Keeper *memory.PromptService
 	Memory agentrun.Memory // reads existing memories
 	Tools  agentrun.Tools  // tools of reviews and note_append
 	Log    *slog.Logger

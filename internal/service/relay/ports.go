@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 
-	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/search"
@@ -15,20 +14,6 @@ type Driver interface {
 	Drive(ctx context.Context, workspaceKey, channel string, r run.Run) (closed bool, err error)
 	Erase(ctx context.Context, e contract.EraseStart) error
 	Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error
-}
-
-// Channels handles what chat platforms have sent, and delivers what they get.
-type Channels interface {
-	Handle(ctx context.Context, ws access.Workspace, route int64) error
-	// Report sends the result of a run to a chat. Done is false until the run has ended.
-	Report(ctx context.Context, ws access.Workspace, route int64, run string) (done bool, err error)
-	// Deliver makes the workflow of a route send what is open. Done means that nothing is.
-	Deliver(ctx context.Context, ws access.Workspace, route int64) (done bool, err error)
-}
-
-// Imports stores the conversations of session files.
-type Imports interface {
-	StoreConversations(ctx context.Context, ws access.Workspace, id int64) error
 }
 
 // Traces imports the conversations of traces.

@@ -25,6 +25,8 @@ import (
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/service/channel"
+	"cairn/internal/service/intake"
 	"cairn/internal/store"
 )
 
@@ -36,8 +38,8 @@ type Ports struct {
 	Keep      Retention
 	Driver    Driver
 	Spaces    Spaces
-	Channels  Channels
-	Imports   Imports
+	Channels  *channel.Service
+	Imports   *intake.Service
 	Traces    Traces
 	Lost      func(ctx context.Context, r run.Run) error  // ends a run whose workflow closes again and again
 	Remove    func(ctx context.Context, key string) error // deletes an object of the package store

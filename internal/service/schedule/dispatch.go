@@ -30,18 +30,13 @@ type DueRuns interface {
 	AcceptDue(ctx context.Context, d bank.Due) ([]run.Run, error)
 }
 
-// Messages accepts messages.
-type Messages interface {
-	Accept(ctx context.Context, r conversation.Request) (conversation.AcceptedTurn, error)
-}
-
 // DispatcherPorts are the dependencies of a Dispatcher.
 type DispatcherPorts struct {
 	Store     *store.Store
 	Workflows Workflows // nil without Temporal
 	Rounds    DueRuns   // evolution rounds of banks
 	Updates   DueRuns   // updates of policies
-	Messages  Messages
+	Messages  *conversation.Service
 	Timeouts  contract.StepTimeouts // of a curation
 	TurnSpec  func() agentrun.Spec  // returns the configuration of a new turn
 	LearnSpec func() bank.RunSpec   // returns the configuration of a new learning run

@@ -48,13 +48,8 @@ type importResult struct {
 	Report transcript.ImportReport `json:"report" jsonschema:"what was kept, skipped and not understood"`
 }
 
-// SessionImporter accepts session files.
-type SessionImporter interface {
-	Import(ctx context.Context, u intake.Upload) (intake.ImportedFiles, error)
-}
-
 // Sessions returns the tool with which other programs import the sessions of agents.
-func Sessions(s SessionImporter) (Tool, error) {
+func Sessions(s *intake.Service) (Tool, error) {
 	return New(agent.ToolSpec{Name: "import_session", Class: agent.Fast, Origins: outsiders,
 		Larger: "import the file with `cairn import FILE`, or send it to POST /v1/imports",
 		Description: "Import a session that an agent program wrote, such as a session file of Claude Code or Codex, " +
