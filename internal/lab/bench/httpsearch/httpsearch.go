@@ -41,7 +41,7 @@ type Bench struct {
 func Open(h *app.App, wordsOnly bool, log func(format string, args ...any)) *Bench {
 	b := &Bench{app: h, cairn: retrieval.Of(h, wordsOnly), keys: map[int64]string{}, log: log}
 	h.Config.RateLimit = 0
-	h.Finder = b.cairn.Finder
+	h.Finder, _ = b.cairn.Finder.(search.Finder)
 	b.server = httptest.NewServer(h.Gateway(httpapi.NoMeter))
 	b.cairn.Finder = b
 	return b
