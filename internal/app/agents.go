@@ -23,36 +23,21 @@ func (h *App) buildAgents(calls *ledger.Ledger, transcriber *agentrun.Transcribe
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	if h.Inbox, err = conversation.New(conversation.Ports{Store: h.Store.Conversations()}); err != nil {
-		return err
-	}
-	replies, err := h.openReplies()
-	if err != nil {
-		return err
-	}
-	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store, Ledger: calls, Tools: h.Tools,
-		Transcriber: transcriber, Replies: replies, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+	h.Inbox = conversation.New(conversation.Ports{Store: h.Store.Conversations()})
+	h.AgentRuns = agentrun.New(agentrun.Ports{Store: h.Store, Ledger: calls, Tools: h.Tools,
+		Transcriber: transcriber, Replies: h.openReplies(), Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload,
 			Spec: func() offload.Spec { return OffloadSpec(c) }},
 		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }})
-	if err != nil {
-		return err
-	}
 	return h.registerAgents()
 }
 
 // registerAgents registers the memory agents in the agent loop and builds their tools.
 func (h *App) registerAgents() (err error) {
-	h.Progressive, err = memoryagent.New(memoryagent.Ports{Store: h.Store, LongTerm: h.LongTerm,
+	h.Progressive = memoryagent.New(memoryagent.Ports{Store: h.Store, LongTerm: h.LongTerm,
 		Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger, MaxAdds: h.Config.OpenAdds})
-	if err != nil {
-		return err
-	}
-	h.Adds, err = memoryagent.NewAdder(memoryagent.AdderPorts{Store: h.Store, LongTerm: h.LongTerm, Finder: h.Finder,
+	h.Adds = memoryagent.NewAdder(memoryagent.AdderPorts{Store: h.Store, LongTerm: h.LongTerm, Finder: h.Finder,
 		Calls: h.AgentRuns.Ledger})
-	if err != nil {
-		return err
-	}
 	performer := memoryagent.AgentHooks{Service: h.Progressive}
 	h.AgentRuns.Agents = map[run.Kind]agentrun.Agent{run.Summarize: performer, run.Specialist: performer,
 		run.Retrieve: performer, run.Completion: completion.TaskAgent{}}
@@ -108,12 +93,11 @@ func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcr
 }
 
 // buildIdle wires the service that processes idle conversations.
-func (h *App) buildIdle() (err error) {
-	h.Idle, err = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: h.Store, Agents: h.Progressive,
+func (h *App) buildIdle() {
+	h.Idle = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: h.Store, Agents: h.Progressive,
 		Builder:   h.Learning.Builds,
 		Distiller: h.Distill, Learner: h.Feedback, Days: h.Reflect,
 		Specs: memoryagent.Specs{Agents: h.turnSpec, Build: h.learnSpec,
 			Distill: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }}})
 	h.AgentRuns.Builder = h.Idle
-	return err
 }

@@ -160,10 +160,7 @@ func (h *App) build(ctx context.Context) (err error) {
 	}
 	callPorts := ledger.Ports{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, StoreRetryFor: c.Hold,
 		Cap: c.MicrosPerDay, Log: h.Log, Files: h.Store}
-	calls, err := ledger.New(callPorts)
-	if err != nil {
-		return err
-	}
+	calls := ledger.New(callPorts)
 	if err := h.buildMemory(calls); err != nil {
 		return err
 	}
@@ -179,23 +176,16 @@ func (h *App) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if h.Learning, err = h.learning(calls); err != nil {
-		return err
-	}
-	if h.Evaluations, err = h.evaluations(calls, prices); err != nil {
-		return err
-	}
-	if err := h.buildViews(); err != nil {
-		return err
-	}
-	if err := h.buildIdle(); err != nil {
-		return err
-	}
-	return h.buildMaintenance()
+	h.Learning = h.learning(calls)
+	h.Evaluations = h.evaluations(calls, prices)
+	h.buildViews()
+	h.buildIdle()
+	h.buildMaintenance()
+	return nil
 }
 
 // buildMemory wires the services over skills and memories.
-func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
+func (h *App) buildMemory(calls *ledger.Ledger) error {
 	c := h.Config
 	profile, err := searchProfile(c.SearchProfile)
 	if err != nil {
@@ -204,85 +194,43 @@ func (h *App) buildMemory(calls *ledger.Ledger) (err error) {
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, Spaces: h.Spaces,
 		MinCosine: c.RecallMinSim, VectorShare: vectorShare(h.Embedder), Profile: profile}
 	models := distillModels(c)
-	h.Distill, err = distill.New(distill.Ports{Store: h.Store, Ledger: calls, Embedder: h.Embedder,
+	h.Distill = distill.New(distill.Ports{Store: h.Store, Ledger: calls, Embedder: h.Embedder,
 		Space: h.Space, Spaces: h.Spaces, Blobs: h.Blobs, Models: models, Context: contextOf(c, models),
 		Cache: cacheOf(c, models["segment"])})
-	if err != nil {
-		return err
-	}
-	h.Imports, err = intake.New(intake.Ports{Store: h.Store.Imports(), Distills: h.Distill,
+	h.Imports = intake.New(intake.Ports{Store: h.Store.Imports(), Distills: h.Distill,
 		DistillSpec: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }})
-	if err != nil {
-		return err
-	}
-	h.Traces, err = intake.NewTraces(intake.TracePorts{Store: h.Store.Traces(), Idle: c.TraceIdle, Log: h.Log})
-	if err != nil {
-		return err
-	}
-	h.Library, err = library.New(library.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
+	h.Traces = intake.NewTraces(intake.TracePorts{Store: h.Store.Traces(), Idle: c.TraceIdle, Log: h.Log})
+	h.Library = library.New(library.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
 		Spaces: h.Spaces, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
 		Settings: library.WorkspaceSettings(h.Store.Workspaces().Settings)})
-	if err != nil {
-		return err
-	}
-	h.Memory, err = memory.NewPromptService(memory.PromptPorts{Store: h.Store, Embedder: h.Embedder,
+	h.Memory = memory.NewPromptService(memory.PromptPorts{Store: h.Store, Embedder: h.Embedder,
 		Space: h.Space, Spaces: h.Spaces, Finder: h.Finder})
-	if err != nil {
-		return err
-	}
-	h.ReviewInbox, err = inbox.New(inbox.Ports{Skills: h.Library, Memories: h.Memory, Transcripts: h.Store,
+	h.ReviewInbox = inbox.New(inbox.Ports{Skills: h.Library, Memories: h.Memory, Transcripts: h.Store,
 		Updates: learned{func() inbox.Learned { return h.Learning.Updates }},
 		Rounds:  learned{func() inbox.Learned { return h.Learning.Rounds }}})
-	if err != nil {
-		return err
-	}
-	h.LongTerm, err = memory.NewLongTermService(memory.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
+	h.LongTerm = memory.NewLongTermService(memory.Ports{Store: h.Store, Embedder: h.Embedder, Space: h.Space,
 		Spaces: h.Spaces, Finder: h.Finder})
-	if err != nil {
-		return err
-	}
-	if h.Offload, err = offload.New(offload.Ports{Store: h.Store, Ledger: calls}); err != nil {
-		return err
-	}
-	h.Dumps, err = dump.New(dump.Ports{Store: h.Store.Dumps(), Embedder: h.Embedder, Model: h.Embedder.Model(),
+	h.Offload = offload.New(offload.Ports{Store: h.Store, Ledger: calls})
+	h.Dumps = dump.New(dump.Ports{Store: h.Store.Dumps(), Embedder: h.Embedder, Model: h.Embedder.Model(),
 		Dims: h.Embedder.Dims(), Space: h.Space, Spaces: h.Spaces})
-	return err
+	return nil
 }
 
 // buildMaintenance wires the background services: schedules, curation, erasure and the relay.
-func (h *App) buildMaintenance() error {
+func (h *App) buildMaintenance() {
 	c := h.Config
 	planner := schedule.Planner{Jitter: c.SweepJitter}
-	dispatcher, err := h.dispatcher()
-	if err != nil {
-		return err
-	}
-	h.Schedules, err = schedule.New(schedule.Ports{Store: h.Store, Starter: dispatcher, Planner: planner})
-	if err != nil {
-		return err
-	}
-	h.Sweeper, err = schedule.NewSweeper(schedule.SweeperPorts{Claims: h.Store.Sweep(), Starter: dispatcher,
+	dispatcher := h.dispatcher()
+	h.Schedules = schedule.New(schedule.Ports{Store: h.Store, Starter: dispatcher, Planner: planner})
+	h.Sweeper = schedule.NewSweeper(schedule.SweeperPorts{Claims: h.Store.Sweep(), Starter: dispatcher,
 		Planner: planner, Log: h.Log})
-	if err != nil {
-		return err
-	}
-	if h.Curator, err = library.NewCurator(library.CuratorPorts{Store: h.Store, Embedder: h.Embedder}); err != nil {
-		return err
-	}
-	h.Erase, err = erase.New(erase.Ports{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,
+	h.Curator = library.NewCurator(library.CuratorPorts{Store: h.Store, Embedder: h.Embedder})
+	h.Erase = erase.New(erase.Ports{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,
 		ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages})
-	if err != nil {
-		return err
-	}
-	h.Reembed, err = vectorspace.New(vectorspace.Ports{Store: h.Store.VectorSpaces(), Registry: h.Spaces,
+	h.Reembed = vectorspace.New(vectorspace.Ports{Store: h.Store.VectorSpaces(), Registry: h.Spaces,
 		Starter: h.reembedStarter(), Graph: h.buildGraph, Log: h.Log})
-	if err != nil {
-		return err
-	}
-	if err := h.buildChannels(); err != nil {
-		return err
-	}
-	h.Relay, err = relay.New(relay.Ports{
+	h.buildChannels()
+	h.Relay = relay.New(relay.Ports{
 		Store:     h.Store.Outbox(),
 		Leftovers: h.Store.Outbox(),
 		Pruner:    h.Store.Pruner(),
@@ -301,11 +249,10 @@ func (h *App) buildMaintenance() error {
 		Grace:    max(c.PackageGrace, c.BackupRetention),
 		Log:      h.Log,
 	})
-	return err
 }
 
 // learning wires the services over memory skills.
-func (h *App) learning(calls *ledger.Ledger) (*learning.Service, error) {
+func (h *App) learning(calls *ledger.Ledger) *learning.Service {
 	p := learning.Ports{Store: h.Store, Memories: h.LongTerm, Asker: calls, Embedder: h.Embedder,
 		Controller: policy.PPOLearner{}, Space: h.Space, Log: h.Log}
 	if h.Temporal != nil {

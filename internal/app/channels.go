@@ -28,7 +28,7 @@ import (
 )
 
 // buildChannels wires the service behind chat platforms.
-func (h *App) buildChannels() (err error) {
+func (h *App) buildChannels() {
 	p := channel.Ports{
 		Accounts:   h.Store.Channels(),
 		People:     h.Store.Channels(),
@@ -69,11 +69,8 @@ func (h *App) buildChannels() (err error) {
 	if h.Temporal != nil {
 		commands.Starter = h.Driver
 	}
-	if p.Commands, err = chatcommand.New(commands); err != nil {
-		return err
-	}
-	h.Channels, err = channel.New(p)
-	return err
+	p.Commands = chatcommand.New(commands)
+	h.Channels = channel.New(p)
 }
 
 // links joins users by the service behind chat platforms, which the commands are a part of.

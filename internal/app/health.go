@@ -9,15 +9,14 @@ import (
 )
 
 // buildHealth wires the reasons why something does not work.
-func (h *App) buildHealth() (err error) {
-	h.Health, err = health.New(health.Ports{Store: h.Store.Health(), Temporal: h.askTemporal,
+func (h *App) buildHealth() {
+	h.Health = health.New(health.Ports{Store: h.Store.Health(), Temporal: h.askTemporal,
 		Schema: func(ctx context.Context) error {
 			_, err := h.askSchema(ctx)
 			return err
 		}, Embedder: h.CheckEmbedder},
 		health.Installation{Queues: Queues(), Sandbox: contract.QueueSandbox, Shell: h.Config.Shell,
 			Offline: h.Config.Offline()})
-	return err
 }
 
 // keepBeating records that this worker is alive until ctx ends.

@@ -11,7 +11,7 @@ import (
 )
 
 // evaluations wires the evaluations of memory skills.
-func (h *App) evaluations(calls *ledger.Ledger, prices llm.Prices) (*evaluation.Service, error) {
+func (h *App) evaluations(calls *ledger.Ledger, prices llm.Prices) *evaluation.Service {
 	p := evaluation.Ports{Store: h.Store, Workspaces: evaluated{h}, Banks: h.Learning.Banks,
 		Builds: h.Learning.Builds, Cases: h.Learning.Cases, Trainings: h.Learning.Trainings, Memories: h.LongTerm,
 		Asker: calls, Starter: noStarter{}, Prices: prices, Embedder: h.Embedder.Model(), Log: h.Log}

@@ -33,11 +33,8 @@ func (h *App) registerReflection() error {
 	if err != nil {
 		return err
 	}
-	h.Reflect, err = reflection.New(reflection.Ports{Store: h.Store, Keeper: h.Memory,
+	h.Reflect = reflection.New(reflection.Ports{Store: h.Store, Keeper: h.Memory,
 		Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log})
-	if err != nil {
-		return err
-	}
 	h.AgentRuns.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
 	noteTools, err := tools.NewRegistry(notes...)
 	h.AgentRuns.Agents[run.Flush] = agentrun.Flush{Notes: noteTools}

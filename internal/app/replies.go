@@ -16,13 +16,10 @@ type replies struct {
 }
 
 // openReplies wires the writer and the reader of replies.
-func (h *App) openReplies() (agentrun.Replies, error) {
-	w, err := replystream.NewWriter(h.Store, h.Log)
-	if err != nil {
-		return nil, err
-	}
-	h.Replies, err = replystream.NewReader(h.Store)
-	return replies{w, h.Replies}, err
+func (h *App) openReplies() agentrun.Replies {
+	w := replystream.NewWriter(h.Store, h.Log)
+	h.Replies = replystream.NewReader(h.Store)
+	return replies{w, h.Replies}
 }
 
 // chatReplies are the replies that chat platforms show while a model writes them.
@@ -42,11 +39,10 @@ func (r chatReplies) News(ref run.Ref) (text, ended <-chan struct{}, stop func()
 }
 
 // buildCompletions wires the service behind the OpenAI-compatible API.
-func (h *App) buildCompletions() (err error) {
-	h.Completions, err = completion.New(completion.Ports{Store: h.Store.Completions(),
+func (h *App) buildCompletions() {
+	h.Completions = completion.New(completion.Ports{Store: h.Store.Completions(),
 		Responses: h.Store.Completions(), Tasks: h.Store.Completions(), Inbox: h.Inbox,
 		Workspaces: h.Store.Workspaces(), Replies: h.Replies})
-	return err
 }
 
 // toolNames returns the names of all tools that turns can have.

@@ -22,10 +22,7 @@ func (h *App) withShell(all []tools.Tool) ([]tools.Tool, error) {
 		return all, nil
 	}
 	if h.Shell == nil {
-		shell, err := library.NewExecutor(library.ExecutorPorts{Library: h.Library, Allowed: Programs(h.Config)})
-		if err != nil {
-			return nil, err
-		}
+		shell := library.NewExecutor(library.ExecutorPorts{Library: h.Library, Allowed: Programs(h.Config)})
 		h.Shell = shell
 	}
 	t, err := tools.Shell(h.Shell)

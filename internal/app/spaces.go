@@ -41,10 +41,10 @@ func (h *App) buildSpaces(ctx context.Context) (err error) {
 	} else {
 		h.Store.EmbedTurns(h.Space, nil)
 	}
-	h.Spaces, err = vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: h.Store, Fresh: pointerFresh,
+	h.Spaces = vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: h.Store, Fresh: pointerFresh,
 		Configured: index.Space{ID: h.Space, Model: h.Embedder.Model(), Dims: h.Embedder.Dims()},
 		Serve:      serve(h.Embedder, previousEmbedder(h.Config)), Log: h.Log})
-	return err
+	return nil
 }
 
 // serve returns the function that finds the embedder of a space. Hashing needs no configuration.

@@ -21,6 +21,5 @@ func transcriber(c config.Config, p ledger.Ports) (*agentrun.Transcriber, error)
 		return nil, err
 	}
 	p.Model = openai.NewTranscriber(m)
-	calls, err := ledger.New(p)
-	return &agentrun.Transcriber{Ledger: calls, Model: c.TranscribeModel}, err
+	return &agentrun.Transcriber{Ledger: ledger.New(p), Model: c.TranscribeModel}, nil
 }

@@ -14,75 +14,42 @@ import (
 
 // buildViews wires the read models of gateways and commands, and the services for feedback and
 // reflection requests.
-func (h *App) buildViews() (err error) {
-	if err = h.buildCompletions(); err != nil {
-		return err
-	}
-	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys(),
-		Gateways: h.Store.OperatorKeys()}); err != nil {
-		return err
-	}
-	if err = h.buildConsole(); err != nil {
-		return err
-	}
-	if h.Audit, err = inspect.NewAudit(inspect.AuditPorts{Store: h.Store.Audit()}); err != nil {
-		return err
-	}
-	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store, Distill: h.Distill}); err != nil {
-		return err
-	}
-	h.Conversations, err = inspect.NewConversations(
+func (h *App) buildViews() {
+	h.buildCompletions()
+	h.Keys = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys(),
+		Gateways: h.Store.OperatorKeys()})
+	h.buildConsole()
+	h.Audit = inspect.NewAudit(inspect.AuditPorts{Store: h.Store.Audit()})
+	h.Runs = inspect.NewRuns(inspect.RunPorts{Store: h.Store, Distill: h.Distill})
+	h.Conversations = inspect.NewConversations(
 		inspect.ConversationPorts{Store: h.Store, Closer: h.Inbox})
-	if err != nil {
-		return err
-	}
-	h.Workspaces, err = inspect.NewWorkspaces(inspect.WorkspacePorts{Store: h.Store.Workspaces(),
+	h.Workspaces = inspect.NewWorkspaces(inspect.WorkspacePorts{Store: h.Store.Workspaces(),
 		Check: h.Progressive.Registry.Check})
-	if err != nil {
-		return err
-	}
 	h.Waiter = inspect.Waiter{Endings: h.Store}
-	h.Messages, err = conversation.NewSender(conversation.SenderPorts{Service: h.Inbox, Waiter: h.Waiter,
+	h.Messages = conversation.NewSender(conversation.SenderPorts{Service: h.Inbox, Waiter: h.Waiter,
 		Timeout: h.Config.DatabaseStep, Log: h.Log})
-	if err != nil {
-		return err
-	}
-	h.Feedback, err = feedback.New(feedback.Ports{Store: h.Store.Workspaces(), Answers: h.Inbox,
+	h.Feedback = feedback.New(feedback.Ports{Store: h.Store.Workspaces(), Answers: h.Inbox,
 		Cases: h.Learning.Cases, Skills: h.Library, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
 		Spec: h.learnSpec, Log: h.Log})
-	if err != nil {
-		return err
-	}
 	h.Progressive.OnNoAnswer = h.Feedback.Missed
-	h.Reflections, err = reflection.NewRequests(reflection.RequestPorts{Service: h.Reflect,
+	h.Reflections = reflection.NewRequests(reflection.RequestPorts{Service: h.Reflect,
 		Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec, Log: h.Log})
-	if err != nil {
-		return err
-	}
 	if h.Temporal != nil {
 		h.Runs.Workflows = h.Driver
 		h.Conversations.Workflows, h.Messages.Workflows, h.Reflections.Starter = h.Driver, h.Driver, h.Driver
 	}
-	return nil
 }
 
 // buildConsole wires what only people need: sign-ins of the web console, and read models.
-func (h *App) buildConsole() (err error) {
-	h.Sessions, err = apikey.NewConsoleSessions(apikey.ConsoleSessionsPorts{Store: h.Store.ConsoleSessions()})
-	if err != nil {
-		return err
-	}
-	if h.Explore, err = inspect.New(inspect.Ports{Store: h.Store.Explorer()}); err != nil {
-		return err
-	}
-	if h.Support, err = apikey.NewSupport(apikey.SupportPorts{Store: h.Store.Support()}); err != nil {
-		return err
-	}
-	return h.buildHealth()
+func (h *App) buildConsole() {
+	h.Sessions = apikey.NewConsoleSessions(apikey.ConsoleSessionsPorts{Store: h.Store.ConsoleSessions()})
+	h.Explore = inspect.New(inspect.Ports{Store: h.Store.Explorer()})
+	h.Support = apikey.NewSupport(apikey.SupportPorts{Store: h.Store.Support()})
+	h.buildHealth()
 }
 
 // dispatcher returns the service that starts due tasks.
-func (h *App) dispatcher() (*schedule.Dispatcher, error) {
+func (h *App) dispatcher() *schedule.Dispatcher {
 	p := schedule.DispatcherPorts{Store: h.Store, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
 		Messages: h.Inbox, TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log,
 		Timeouts: contract.StepTimeouts{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}}

@@ -47,10 +47,8 @@ type machine struct {
 func open(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{t: t, db: pgtest.Open(t), folder: t.TempDir(), state: filepath.Join(t.TempDir(), "sub", "state.json")}
-	var err error
-	m.service, err = intake.New(intake.Ports{Store: m.db.Imports(), Distills: distills{},
+	m.service = intake.New(intake.Ports{Store: m.db.Imports(), Distills: distills{},
 		DistillSpec: func() distill.Spec { return distill.Spec{} }})
-	testkit.Must(t, err)
 	m.server = httptest.NewServer(http.HandlerFunc(m.serve))
 	t.Cleanup(m.server.Close)
 	return m

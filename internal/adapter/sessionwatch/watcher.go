@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/transcript/intake"
 )
 
@@ -52,9 +51,6 @@ type Watcher struct {
 
 // Open reads the state file.
 func Open(o Options) (*Watcher, error) {
-	if err := ports.Require("session watch", map[string]any{"Upload": o.Upload}); err != nil {
-		return nil, err
-	}
 	s, err := openState(o.State, o.Server)
 	if err != nil {
 		return nil, err

@@ -19,8 +19,7 @@ func (p *protocol) intercepted(around func(run func() error) error) *distill.Ser
 	p.t.Helper()
 	ports := p.App.Distill.Ports
 	ports.Store = ports.Store.Intercept(func(_ context.Context, run func() error) error { return around(run) })
-	s, err := distill.New(ports)
-	testkit.Must(p.t, err)
+	s := distill.New(ports)
 	return s
 }
 

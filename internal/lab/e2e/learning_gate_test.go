@@ -144,8 +144,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		var told bytes.Buffer
 		ports := service.Ports
 		ports.Log = slog.New(slog.NewTextHandler(&told, nil))
-		service, err := learning.New(ports)
-		testkit.Must(t, err)
+		service = learning.New(ports)
 		before := metrics.Read().Learnt["train"]
 		ref, err := trainedUntilTheGate(t, b, service)
 		if (err == nil) != c.scores || err != nil && fault.CodeOf(err) != fault.ModelRejected {

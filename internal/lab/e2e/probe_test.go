@@ -245,8 +245,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	}
 	ports := b.Learning.Ports
 	ports.Embedder = silent{ports.Embedder}
-	down, err := learning.New(ports)
-	testkit.Must(t, err)
+	down := learning.New(ports)
 	if err := down.Probes.Ask(t.Context(), ref, 0); err == nil {
 		t.Error("a question was asked without its vector")
 	}

@@ -102,8 +102,7 @@ func shakenWith(b *apptest.Bundle, e bank.Embedder, s *shaky) *learning.Service 
 	p, memory := b.Learning.Ports, *b.LongTerm
 	memory.Store = memory.Store.Intercept(s.around)
 	p.Store, p.Embedder, p.Starter, p.Memories = p.Store.Intercept(s.around), e, nil, &memory
-	service, err := learning.New(p)
-	testkit.Must(b.T, err)
+	service := learning.New(p)
 	return service
 }
 

@@ -43,8 +43,7 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 	for _, f := range change {
 		f(&ports)
 	}
-	l.Service, err = learning.New(ports)
-	testkit.Must(t, err)
+	l.Service = learning.New(ports)
 	return l
 }
 

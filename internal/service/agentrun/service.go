@@ -6,7 +6,6 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
@@ -67,12 +66,7 @@ type Transcriber struct {
 // Service runs agents. All ports except Transcriber, Replies, Compactor and Builder are required.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("agentrun", map[string]any{"Store": p.Store, "Ledger": p.Ledger, "Tools": p.Tools,
-		"Memory": p.Memory, "FlushSpec": p.FlushSpec})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }

@@ -13,7 +13,6 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -44,14 +43,9 @@ type Service struct {
 	uses       recorder
 }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("apikey", map[string]any{"Store": p.Store.Store, "Operators": p.Operators.Store,
-		"Gateways": p.Gateways.Store})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // Close waits until the uses of keys are recorded.

@@ -12,7 +12,6 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -34,12 +33,9 @@ type ConsoleSessionsPorts struct{ Store store.ConsoleSessions }
 //	grants, err := service.Grants(ctx, cookie)
 type ConsoleSessions struct{ ConsoleSessionsPorts }
 
-// NewConsoleSessions returns a Service. It fails if a required port is nil.
-func NewConsoleSessions(p ConsoleSessionsPorts) (*ConsoleSessions, error) {
-	if err := ports.Require("consolesession", map[string]any{"Store": p.Store.Store}); err != nil {
-		return nil, err
-	}
-	return &ConsoleSessions{ConsoleSessionsPorts: p}, nil
+// NewConsoleSessions returns a Service.
+func NewConsoleSessions(p ConsoleSessionsPorts) *ConsoleSessions {
+	return &ConsoleSessions{ConsoleSessionsPorts: p}
 }
 
 // SignIn gives a new cookie the access of a key, and the grants of the present cookie, which may be empty. The

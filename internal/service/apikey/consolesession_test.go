@@ -14,8 +14,7 @@ func consoleSessionSetup(t *testing.T) (*apikey.ConsoleSessions, *pgtest.Store, 
 	scopes ...string) access.Principal) {
 	t.Helper()
 	db := pgtest.Open(t)
-	s, err := apikey.NewConsoleSessions(apikey.ConsoleSessionsPorts{Store: db.ConsoleSessions()})
-	testkit.Must(t, err)
+	s := apikey.NewConsoleSessions(apikey.ConsoleSessionsPorts{Store: db.ConsoleSessions()})
 	keys := &apikey.Service{Ports: apikey.Ports{Store: db.Keys(), Operators: db.OperatorKeys()}}
 	return s, db, func(ws int64, scopes ...string) access.Principal {
 		t.Helper()

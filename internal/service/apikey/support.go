@@ -9,7 +9,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -23,12 +22,9 @@ type SupportPorts struct{ Store store.Support }
 //	page, next, err := service.Workspaces(ctx, 0, 50)
 type Support struct{ SupportPorts }
 
-// NewSupport returns a Service. It fails if a required port is nil.
-func NewSupport(p SupportPorts) (*Support, error) {
-	if err := ports.Require("support", map[string]any{"Store": p.Store.Store}); err != nil {
-		return nil, err
-	}
-	return &Support{p}, nil
+// NewSupport returns a Service.
+func NewSupport(p SupportPorts) *Support {
+	return &Support{p}
 }
 
 // SignIn returns a new cookie for an operator with the scope support.

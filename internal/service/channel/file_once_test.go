@@ -26,8 +26,7 @@ func (d *desk) process(fileText func(context.Context, []byte) (string, error)) (
 	d.t.Helper()
 	p := d.service.Ports
 	p.FileText = fileText
-	s, err := service.New(p)
-	testkit.Must(d.t, err)
+	s := service.New(p)
 	a := d.account
 	a.Adapter = drawer{d.screen}
 	return s, a

@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
 	domainconversation "cairn/internal/domain/conversation"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/agentrun"
@@ -174,27 +172,8 @@ type Service struct {
 // handledAtOnce limits the routes that a process handles without the relay.
 const handledAtOnce = 200
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("channel", map[string]any{
-		"Accounts":   p.Accounts.Store,
-		"People":     p.People.Store,
-		"Pairings":   p.Pairings.Store,
-		"Events":     p.Events.Store,
-		"Deliveries": p.Deliveries.Store,
-		"Partials":   p.Partials.Store,
-		"List":       p.List.Store,
-		"Workspaces": p.Workspaces,
-		"Inbox":      p.Inbox,
-		"Commands":   p.Commands,
-		"Log":        p.Log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if p.TurnSpec == nil || p.Settings == nil || p.FileText == nil {
-		return nil, errors.New("channel: TurnSpec, Settings or FileText is nil")
-	}
+// New returns a Service.
+func New(p Ports) *Service {
 	return &Service{Ports: p, attempts: throttle.New(), soon: make(chan struct{}, handledAtOnce),
-		reading: make(chan struct{}, readAtOnce)}, nil
+		reading: make(chan struct{}, readAtOnce)}
 }

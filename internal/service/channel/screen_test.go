@@ -183,21 +183,17 @@ func openDesk(t *testing.T) *desk {
 	d := &desk{t: t, Store: pgtest.Open(t), begun: map[string]func(string){}, said: map[string]string{},
 		screen: &screen{keys: map[string]string{}, fail: map[string]error{}, events: make(chan channel.Event, 10)}}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	var err error
-	d.writer, err = replystream.NewWriter(d.Store, log)
-	testkit.Must(t, err)
-	reader, err := replystream.NewReader(d.Store)
-	testkit.Must(t, err)
+	d.writer = replystream.NewWriter(d.Store, log)
+	reader := replystream.NewReader(d.Store)
 	both := replies{d.writer, reader, d.Store}
 	d.agents = &agentrun.Service{Ports: agentrun.Ports{Store: d.Store.Store, Replies: both}}
-	d.service, err = service.New(service.Ports{Accounts: d.Channels(), People: d.Channels(),
+	d.service = service.New(service.Ports{Accounts: d.Channels(), People: d.Channels(),
 		Pairings: d.Channels(), Events: d.Channels(), Deliveries: d.Channels(), Partials: d.Channels(),
 		List: d.Channels(), Workspaces: d.Store.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both,
 		Log:      log,
 		Settings: func(context.Context, int64) (settings.Settings, error) { return settings.Settings{}, nil },
 		FileText: func(context.Context, []byte) (string, error) { return "", nil },
 		TurnSpec: func() agentrun.Spec { return agentrun.Spec{} }})
-	testkit.Must(t, err)
 	d.account = service.Account{Name: "desk", Platform: "screen", Access: service.AccessOpen, Adapter: d.screen,
 		Profile: channel.Profile{Partial: true}}
 	testkit.Must(t, d.service.Register(t.Context(), []service.Account{d.account}))

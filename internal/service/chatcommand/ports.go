@@ -5,7 +5,6 @@ package chatcommand
 import (
 	"context"
 
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/distill"
@@ -51,26 +50,7 @@ type Ports struct {
 // Service runs commands.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("chat commands", map[string]any{
-		"Conversations": p.Conversations,
-		"Skills":        p.Skills,
-		"Memories":      p.Memories,
-		"Inbox":         p.Inbox,
-		"LongTerm":      p.LongTerm,
-		"Workspaces":    p.Workspaces,
-		"Runs":          p.Runs,
-		"Schedules":     p.Schedules,
-		"Distills":      p.Distills,
-		"DistillSpec":   p.DistillSpec,
-		"Summaries":     p.Summaries,
-		"TurnSpec":      p.TurnSpec,
-		"Reflections":   p.Reflections,
-		"Links":         p.Links,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{p}
 }

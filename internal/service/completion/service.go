@@ -1,7 +1,6 @@
 package completion
 
 import (
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/replystream"
 	"cairn/internal/store"
@@ -20,13 +19,7 @@ type Ports struct {
 // Service accepts requests and reads replies.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("completion", map[string]any{"Store": p.Store.Store, "Responses": p.Responses.Store,
-		"Tasks": p.Tasks.Store,
-		"Inbox": p.Inbox, "Workspaces": p.Workspaces, "Replies": p.Replies})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{p}
 }

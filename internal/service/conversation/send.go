@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
 
@@ -34,13 +33,9 @@ type SenderPorts struct {
 // Sender sends messages and waits for their replies.
 type Sender struct{ SenderPorts }
 
-// NewSender returns a Sender. It fails if a required port is nil.
-func NewSender(p SenderPorts) (*Sender, error) {
-	err := ports.Require("message sender", map[string]any{"Service": p.Service, "Waiter": p.Waiter, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Sender{SenderPorts: p}, nil
+// NewSender returns a Sender.
+func NewSender(p SenderPorts) *Sender {
+	return &Sender{SenderPorts: p}
 }
 
 // SendMessage stores a message, starts its turn and waits for the reply until ctx ends. If there is

@@ -5,7 +5,6 @@ import (
 
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/nudge"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -17,13 +16,9 @@ type Ports struct {
 // Service accepts messages and returns their status.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("conversation", map[string]any{"Store": p.Store.Store})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // Answer returns the status of a message.

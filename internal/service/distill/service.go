@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/distillation"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -59,14 +58,9 @@ type Service struct {
 	caches caches
 }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("distill", map[string]any{"Store": p.Store, "Ledger": p.Ledger, "Embedder": p.Embedder,
-		"Blobs": p.Blobs})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // job is a run with its configuration and transcript.

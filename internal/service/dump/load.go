@@ -13,7 +13,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -32,13 +31,9 @@ type Ports struct {
 // Service writes and loads dumps.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("dump", map[string]any{"Store": p.Store.Store, "Embedder": p.Embedder})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // LoadResult counts the loaded objects.

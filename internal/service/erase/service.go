@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -43,14 +42,9 @@ type Ports struct {
 // Service erases workspaces, conversations and subjects.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("erase", map[string]any{"Store": p.Store.Store, "Blobs": p.Blobs, "Workflows": p.Workflows,
-		"ObjectsOf": p.ObjectsOf, "Empty": p.Empty})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 const (

@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/llm"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
@@ -41,15 +40,9 @@ type Ports struct {
 // Service measures memory skills.
 type Service struct{ ports Ports }
 
-// New returns a service. It returns an error if a port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("memskill", map[string]any{"Store": p.Store, "Workspaces": p.Workspaces, "Banks": p.Banks,
-		"Builds": p.Builds, "Cases": p.Cases, "Trainings": p.Trainings, "Memories": p.Memories, "Asker": p.Asker,
-		"Starter": p.Starter, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{p}, nil
+// New returns a service.
+func New(p Ports) *Service {
+	return &Service{p}
 }
 
 // limits are what a caller may change when an evaluation continues.

@@ -15,7 +15,6 @@ import (
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
@@ -74,14 +73,9 @@ type Ports struct {
 // Service records feedback and starts learning early if there is enough of it.
 type Service struct{ Ports }
 
-// New returns a service. It returns an error if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("feedback", map[string]any{"Store": p.Store.Store, "Answers": p.Answers, "Cases": p.Cases,
-		"Skills": p.Skills, "Rounds": p.Rounds, "Updates": p.Updates, "Spec": p.Spec, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // personDigits is the number of digits of the hash that names a user of a gateway as a voter.

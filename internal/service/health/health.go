@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/store"
@@ -52,14 +51,9 @@ type failure struct {
 	detail string
 }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports, i Installation) (*Service, error) {
-	err := ports.Require("health", map[string]any{"Store": p.Store.Store, "Temporal": p.Temporal, "Schema": p.Schema,
-		"Embedder": p.Embedder})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p, Installation: i, ProbeValid: probeValid, failed: map[readmodel.HealthCode]failure{}}, nil
+// New returns a Service.
+func New(p Ports, i Installation) *Service {
+	return &Service{Ports: p, Installation: i, ProbeValid: probeValid, failed: map[readmodel.HealthCode]failure{}}
 }
 
 const (

@@ -21,7 +21,6 @@ import (
 	"cairn/internal/domain/approval"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/library"
@@ -62,15 +61,9 @@ type Ports struct {
 // Service lists and decides what waits for a person.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("inbox", map[string]any{"Skills": p.Skills, "Memories": p.Memories,
-		"Transcripts": p.Transcripts, "Updates": p.Updates,
-		"Rounds": p.Rounds})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{p}
 }
 
 // List returns at most max items of each kind, those with the worst findings first, then the oldest.

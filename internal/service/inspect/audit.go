@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"cairn/internal/domain/audit"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -15,12 +14,9 @@ type AuditPorts struct{ Store store.AuditLog }
 // recorded by their services, in their transactions.
 type AuditService struct{ AuditPorts }
 
-// NewAudit returns a Service. It fails if a required port is nil.
-func NewAudit(p AuditPorts) (*AuditService, error) {
-	if err := ports.Require("audit", map[string]any{"Store": p.Store.Store}); err != nil {
-		return nil, err
-	}
-	return &AuditService{AuditPorts: p}, nil
+// NewAudit returns a Service.
+func NewAudit(p AuditPorts) *AuditService {
+	return &AuditService{AuditPorts: p}
 }
 
 // List returns at most most events of a workspace, the latest first. A workspace of 0 means those of

@@ -7,7 +7,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -54,13 +53,9 @@ type ConversationPorts struct {
 // Conversations reads, cancels and ends conversations.
 type Conversations struct{ ConversationPorts }
 
-// NewConversations returns a Conversations. It fails if a required port is nil.
-func NewConversations(p ConversationPorts) (*Conversations, error) {
-	err := ports.Require("inspect conversations", map[string]any{"Store": p.Store, "Closer": p.Closer})
-	if err != nil {
-		return nil, err
-	}
-	return &Conversations{ConversationPorts: p}, nil
+// NewConversations returns a Conversations.
+func NewConversations(p ConversationPorts) *Conversations {
+	return &Conversations{ConversationPorts: p}
 }
 
 // Lines returns messages of a conversation after the given sequence number, in order.

@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
@@ -19,12 +18,9 @@ type Ports struct{ Store store.Explorer }
 // Service reads.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	if err := ports.Require("explore", map[string]any{"Store": p.Store.Store}); err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 const (

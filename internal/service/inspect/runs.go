@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
@@ -49,13 +48,9 @@ type RunPorts struct {
 // Runs reads runs of all kinds.
 type Runs struct{ RunPorts }
 
-// NewRuns returns a Runs. It fails if a required port is nil.
-func NewRuns(p RunPorts) (*Runs, error) {
-	err := ports.Require("inspect runs", map[string]any{"Store": p.Store, "Distill": p.Distill})
-	if err != nil {
-		return nil, err
-	}
-	return &Runs{RunPorts: p}, nil
+// NewRuns returns a Runs.
+func NewRuns(p RunPorts) *Runs {
+	return &Runs{RunPorts: p}
 }
 
 // List returns the latest runs, newest first.

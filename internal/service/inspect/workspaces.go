@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/dumpfile"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/store"
@@ -23,13 +22,9 @@ type WorkspacePorts struct {
 // Workspaces reads workspaces and changes their settings.
 type Workspaces struct{ WorkspacePorts }
 
-// NewWorkspaces returns a Workspaces. It fails if a required port is nil.
-func NewWorkspaces(p WorkspacePorts) (*Workspaces, error) {
-	err := ports.Require("inspect workspaces", map[string]any{"Store": p.Store, "Check": p.Check})
-	if err != nil {
-		return nil, err
-	}
-	return &Workspaces{WorkspacePorts: p}, nil
+// NewWorkspaces returns a Workspaces.
+func NewWorkspaces(p WorkspacePorts) *Workspaces {
+	return &Workspaces{WorkspacePorts: p}
 }
 
 // Find returns the workspace with the given name.

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	format "cairn/internal/domain/transcript/intake"
@@ -36,16 +35,9 @@ type Ports struct {
 // Service imports session files. It is safe for concurrent use.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("intake", map[string]any{"Store": p.Store.Store, "Distills": p.Distills})
-	if err == nil && p.DistillSpec == nil {
-		err = fault.New(fault.Internal, "intake: DistillSpec is nil", "")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Service{p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{p}
 }
 
 // Request is a request to import files that a Reader has read.

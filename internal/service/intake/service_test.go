@@ -34,10 +34,9 @@ func (d *distills) Accept(_ context.Context, r distill.Request) (run.Run, bool, 
 func open(t *testing.T, store store.Imports) (*intake.Service, *distills) {
 	t.Helper()
 	d := &distills{}
-	s, err := intake.New(
+	s := intake.New(
 		intake.Ports{Store: store, Distills: d, DistillSpec: func() distill.Spec { return distill.Spec{} }},
 	)
-	testkit.Must(t, err)
 	return s, d
 }
 
@@ -301,11 +300,5 @@ func TestAnErasedSessionIsNotContinued(t *testing.T) {
 	store(turnsOf("s1", 1, 3))
 	if n := db.Number(`select next_seq from conversations where external_id = 'erased/1'`); n != 4 {
 		t.Errorf("the erased conversation has %d messages", n)
-	}
-}
-
-func TestPortsAreRequired(t *testing.T) {
-	if _, err := intake.New(intake.Ports{}); err == nil {
-		t.Error("a store is not required")
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	format "cairn/internal/domain/transcript/intake"
 	"cairn/internal/store"
 )
@@ -26,12 +25,9 @@ type TracePorts struct {
 // Traces imports the conversations of traces. It is safe for concurrent use.
 type Traces struct{ TracePorts }
 
-// NewTraces returns Traces. It fails if a port is nil.
-func NewTraces(p TracePorts) (*Traces, error) {
-	if err := ports.Require("traces", map[string]any{"Store": p.Store.Store, "Log": p.Log}); err != nil {
-		return nil, err
-	}
-	return &Traces{p}, nil
+// NewTraces returns Traces.
+func NewTraces(p TracePorts) *Traces {
+	return &Traces{p}
 }
 
 // Receive stores the spans of a request durably. A repeated span has no effect.

@@ -57,7 +57,7 @@ type noStarter struct{}
 func (noStarter) Start(context.Context, string, string, run.Run) error { return nil }
 
 // New wires the services. It returns an error if a required port is nil.
-func New(p Ports) (*Service, error) {
+func New(p Ports) *Service {
 	s := &Service{Ports: p}
 	if p.Starter == nil {
 		p.Starter = noStarter{}
@@ -66,26 +66,14 @@ func New(p Ports) (*Service, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	encoder := bank.Encoder{Embedder: p.Embedder}
-	var err error
-	s.Banks, err = bank.New(bank.Ports{Store: p.Store, Encoder: encoder, Controller: p.Controller})
-	if err != nil {
-		return nil, err
-	}
-	if s.Cases, err = bank.NewCases(bank.CasesPorts{Store: p.Store, Banks: s.Banks}); err != nil {
-		return nil, err
-	}
-	s.Updates, err = live.NewAdaptation(live.AdaptationPorts{Store: p.Store, Banks: s.Banks, Controller: p.Controller,
+	s.Banks = bank.New(bank.Ports{Store: p.Store, Encoder: encoder, Controller: p.Controller})
+	s.Cases = bank.NewCases(bank.CasesPorts{Store: p.Store, Banks: s.Banks})
+	s.Updates = live.NewAdaptation(live.AdaptationPorts{Store: p.Store, Banks: s.Banks, Controller: p.Controller,
 		Player:  bank.EpisodePlayer{Encoder: encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge},
 		Starter: p.Starter})
-	if err != nil {
-		return nil, err
-	}
-	s.Probes, err = live.NewProbes(live.ProbesPorts{Store: p.Store, Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
+	s.Probes = live.NewProbes(live.ProbesPorts{Store: p.Store, Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
 		Memories: p.Memories, Log: p.Log})
-	if err != nil {
-		return nil, err
-	}
-	s.Builds, err = build.New(build.Ports{
+	s.Builds = build.New(build.Ports{
 		Store:    p.Store,
 		Banks:    s.Banks,
 		Encoder:  encoder,
@@ -97,19 +85,13 @@ func New(p Ports) (*Service, error) {
 		Starter:  p.Starter,
 		Space:    p.Space,
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.Trainings, err = train.NewTraining(
+	s.Trainings = train.NewTraining(
 		train.TrainingPorts{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
 			Asker: p.Asker, Controller: p.Controller, Starter: p.Starter, Log: p.Log},
 	)
-	if err != nil {
-		return nil, err
-	}
-	s.Rounds, err = train.NewEvolution(
+	s.Rounds = train.NewEvolution(
 		train.Ports{Extensions: p.Extensions, Store: p.Store, Banks: s.Banks, Encoder: encoder,
 			Asker: p.Asker, Starter: p.Starter, Log: p.Log, Space: p.Space},
 	)
-	return s, err
+	return s
 }

@@ -131,20 +131,3 @@ func TestARunThatIsNotStartedIsLeftToTheRelay(t *testing.T) {
 		t.Errorf("%v, %v, %s", s.started, err, l.DB.Rows("outbox"))
 	}
 }
-
-func TestNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	l := pgtest.OpenLearning(t)
-	for what, without := range map[string]func(*learning.Ports){
-		"controller": func(p *learning.Ports) { p.Controller = nil },
-		"embedder":   func(p *learning.Ports) { p.Embedder = nil },
-		"asker":      func(p *learning.Ports) { p.Asker = nil },
-		"memories":   func(p *learning.Ports) { p.Memories = nil },
-	} {
-		p := l.Ports
-		without(&p)
-		if _, err := learning.New(p); err == nil {
-			t.Errorf("services without their %s", what)
-		}
-	}
-}

@@ -20,7 +20,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/modelcall"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/store"
@@ -65,13 +64,9 @@ type Ports struct {
 // Ledger makes calls to one model endpoint.
 type Ledger struct{ Ports }
 
-// New returns a Ledger. It fails if a required port is nil.
-func New(p Ports) (*Ledger, error) {
-	err := ports.Require("ledger", map[string]any{"Store": p.Store, "Model": p.Model})
-	if err != nil {
-		return nil, err
-	}
-	return &Ledger{Ports: p}, nil
+// New returns a Ledger.
+func New(p Ports) *Ledger {
+	return &Ledger{Ports: p}
 }
 
 // Call returns the reply to req under key k. A reply that was stored is never paid for again.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
@@ -68,13 +67,9 @@ type CuratorPorts struct {
 // adopted or pinned, nor skills that a scheduled prompt names.
 type Curator struct{ CuratorPorts }
 
-// NewCurator returns a Service. It fails if a required port is nil.
-func NewCurator(p CuratorPorts) (*Curator, error) {
-	err := ports.Require("curate", map[string]any{"Store": p.Store, "Embedder": p.Embedder})
-	if err != nil {
-		return nil, err
-	}
-	return &Curator{CuratorPorts: p}, nil
+// NewCurator returns a Service.
+func NewCurator(p CuratorPorts) *Curator {
+	return &Curator{CuratorPorts: p}
 }
 
 // Curate applies the rules to a workspace. With dryRun it only reports the changes. A repeated call

@@ -16,7 +16,6 @@ import (
 	"context"
 	"strconv"
 
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -53,14 +52,9 @@ type Ports struct {
 // Library manages skills.
 type Library struct{ Ports }
 
-// New returns a Library. It fails if a required port is nil.
-func New(p Ports) (*Library, error) {
-	err := ports.Require("library", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Blobs": p.Blobs,
-		"Finder": p.Finder})
-	if err != nil {
-		return nil, err
-	}
-	return &Library{Ports: p}, nil
+// New returns a Library.
+func New(p Ports) *Library {
+	return &Library{Ports: p}
 }
 
 // Operations of a pending change other than a new version.

@@ -12,7 +12,6 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/store"
 )
@@ -68,13 +67,9 @@ type ExecutorPorts struct {
 //	ran, err := s.Run(ctx, actor, skillexec.Args{Skill: "brew-tea", Command: "scripts/timer.py --minutes 3"})
 type Executor struct{ ExecutorPorts }
 
-// NewExecutor returns a Service. It fails if a required port is nil.
-func NewExecutor(p ExecutorPorts) (*Executor, error) {
-	err := ports.Require("skillexec", map[string]any{"Library": p.Library})
-	if err != nil {
-		return nil, err
-	}
-	return &Executor{ExecutorPorts: p}, nil
+// NewExecutor returns a Service.
+func NewExecutor(p ExecutorPorts) *Executor {
+	return &Executor{ExecutorPorts: p}
 }
 
 // Run runs a command. CommandRefused, OutOfScope, NotFound and InvalidArgument mean that nothing

@@ -8,7 +8,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
@@ -31,13 +30,9 @@ type Ports struct {
 //	// items[0].Status is "added" or "already_exists"
 type LongTermService struct{ Ports }
 
-// NewLongTermService returns a service. It returns an error if a required port is nil.
-func NewLongTermService(p Ports) (*LongTermService, error) {
-	err := ports.Require("longterm", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Finder": p.Finder})
-	if err != nil {
-		return nil, err
-	}
-	return &LongTermService{Ports: p}, nil
+// NewLongTermService returns a service.
+func NewLongTermService(p Ports) *LongTermService {
+	return &LongTermService{Ports: p}
 }
 
 // spaces returns the embedding space of each workspace.

@@ -7,7 +7,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
@@ -34,13 +33,9 @@ type PromptPorts struct {
 // called.
 type PromptService struct{ PromptPorts }
 
-// NewPromptService returns a service. It returns an error if a required port is nil.
-func NewPromptService(p PromptPorts) (*PromptService, error) {
-	err := ports.Require("promptmemory", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Finder": p.Finder})
-	if err != nil {
-		return nil, err
-	}
-	return &PromptService{PromptPorts: p}, nil
+// NewPromptService returns a service.
+func NewPromptService(p PromptPorts) *PromptService {
+	return &PromptService{PromptPorts: p}
 }
 
 // doOnce runs effect once per operation ID of the actor.

@@ -1,7 +1,6 @@
 package memoryagent
 
 import (
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/memory"
 	"cairn/internal/service/search"
@@ -23,12 +22,7 @@ type AdderPorts struct {
 //	out, err := service.Add(ctx, ws, subject)   // one call; out.More means that other adds wait
 type Adder struct{ AdderPorts }
 
-// NewAdder returns a service. It returns an error if a port is nil.
-func NewAdder(p AdderPorts) (*Adder, error) {
-	err := ports.Require("fastadd", map[string]any{"Store": p.Store, "LongTerm": p.LongTerm, "Finder": p.Finder,
-		"Calls": p.Calls})
-	if err != nil {
-		return nil, err
-	}
-	return &Adder{AdderPorts: p}, nil
+// NewAdder returns a service.
+func NewAdder(p AdderPorts) *Adder {
+	return &Adder{AdderPorts: p}
 }

@@ -59,12 +59,10 @@ func setup(t *testing.T) *bundle {
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
 	b.longTerm = &memories.LongTermService{Ports: memories.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
 		Finder: finder}}
-	calls, err := ledger.New(ledger.Ports{Store: b.Store.Store, Model: openai.New(openai.Config{BaseURL: b.model.URL}),
+	calls := ledger.New(ledger.Ports{Store: b.Store.Store, Model: openai.New(openai.Config{BaseURL: b.model.URL}),
 		Lease: lease, StoreRetryFor: time.Second})
-	testkit.Must(t, err)
-	b.adds, err = memoryagent.NewAdder(memoryagent.AdderPorts{Store: b.Store.Store, LongTerm: b.longTerm,
+	b.adds = memoryagent.NewAdder(memoryagent.AdderPorts{Store: b.Store.Store, LongTerm: b.longTerm,
 		Finder: finder, Calls: calls})
-	testkit.Must(t, err)
 	b.agents = &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store.Store, LongTerm: b.longTerm,
 		Registry: memoryagent.NewRegistry()}}
 	b.model.On(openaitest.Rule{Stage: "facts", ReplyFunc: func(c openaitest.Call) string {
@@ -372,12 +370,5 @@ func TestTwoAttemptsAtOnceHaveOneEffect(t *testing.T) {
 	}
 	if got := b.remembers(); !slices.Equal(got, []string{"Ada likes figs."}) {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestNewRequiresPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := memoryagent.NewAdder(memoryagent.AdderPorts{}); err == nil {
-		t.Error("a service without ports")
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
@@ -55,15 +54,9 @@ type IdleReaderPorts struct {
 // messages and distills them into skills.
 type IdleReader struct{ IdleReaderPorts }
 
-// NewIdleReader returns a service. It returns an error if a required port is nil.
-func NewIdleReader(p IdleReaderPorts) (*IdleReader, error) {
-	err := ports.Require("idle", map[string]any{"Store": p.Store, "Agents": p.Agents, "Builder": p.Builder,
-		"Distiller": p.Distiller, "Learner": p.Learner, "Days": p.Days, "Specs.Agents": p.Specs.Agents,
-		"Specs.Build": p.Specs.Build, "Specs.Distill": p.Specs.Distill})
-	if err != nil {
-		return nil, err
-	}
-	return &IdleReader{IdleReaderPorts: p}, nil
+// NewIdleReader returns a service.
+func NewIdleReader(p IdleReaderPorts) *IdleReader {
+	return &IdleReader{IdleReaderPorts: p}
 }
 
 // Read builds memories of the unread messages of a conversation. The settings of the workspace

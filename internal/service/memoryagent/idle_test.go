@@ -3,7 +3,6 @@ package memoryagent_test
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"testing"
 
 	"cairn/internal/adapter/embedding"
@@ -51,7 +50,7 @@ func idleSetup(t *testing.T) *idleBundle {
 	agents := &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Store,
 		LongTerm: &memory.LongTermService{Ports: memory.Ports{Store: b.Store, Embedder: embedder}},
 		Registry: memoryagent.NewRegistry()}}
-	learner, err := feedback.New(feedback.Ports{
+	learner := feedback.New(feedback.Ports{
 		Store:   b.Workspaces(),
 		Answers: b.Inbox(),
 		Cases:   skills.Cases,
@@ -63,15 +62,13 @@ func idleSetup(t *testing.T) *idleBundle {
 		Spec:    skills.Spec,
 		Log:     slog.New(slog.DiscardHandler),
 	})
-	testkit.Must(t, err)
 	gate := transcript.Gate{Policy: transcript.GateAuto, MinToolMessages: 4, MinMessages: 6}
-	b.IdleReader, err = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: b.Store, Agents: agents,
+	b.IdleReader = memoryagent.NewIdleReader(memoryagent.IdleReaderPorts{Store: b.Store, Agents: agents,
 		Builder: skills.Builds, Learner: learner,
 		Distiller: &distill.Service{Ports: distill.Ports{Store: b.Store, Embedder: embedder}}, Days: b.days,
 		Specs: memoryagent.Specs{Build: skills.Spec,
 			Agents:  func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} },
 			Distill: func() distill.Spec { return distill.Spec{Gate: gate} }}})
-	testkit.Must(t, err)
 	return b
 }
 
@@ -223,21 +220,5 @@ func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
 	if _, err := b.ReadDay(t.Context(), run.Ref{Workspace: b.A.ID, Run: "run_8"}, b.A.Key); fault.CodeOf(err) !=
 		fault.NotFound {
 		t.Errorf("an unknown reflection: %v", err)
-	}
-}
-
-func TestAServiceWithoutAPortIsRefused(t *testing.T) {
-	t.Parallel()
-	b := idleSetup(t)
-	for name, leave := range map[string]func(*memoryagent.IdleReaderPorts){
-		"Store":         func(p *memoryagent.IdleReaderPorts) { p.Store = nil },
-		"Specs.Distill": func(p *memoryagent.IdleReaderPorts) { p.Specs.Distill = nil },
-	} {
-		p := b.IdleReaderPorts
-		leave(&p)
-		if _, err := memoryagent.NewIdleReader(p); err == nil || !strings.Contains(err.Error(),
-			"port "+name+" is nil") {
-			t.Errorf("without %s: %v", name, err)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package memoryagent
 import (
 	"context"
 
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
@@ -33,12 +32,7 @@ type Ports struct {
 // Service runs summarize and retrieve requests.
 type Service struct{ Ports }
 
-// New returns a service. It returns an error if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("memoryagent", map[string]any{"Store": p.Store, "LongTerm": p.LongTerm, "Loop": p.Loop,
-		"Registry": p.Registry, "Ledger": p.Ledger})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }

@@ -13,7 +13,6 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
@@ -36,13 +35,9 @@ type Ports struct {
 // Service shortens threads and reads offloaded content.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("offload", map[string]any{"Store": p.Store, "Ledger": p.Ledger})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // Spec is the configuration of a run, pinned when the run is created.

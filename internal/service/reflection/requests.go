@@ -9,7 +9,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
@@ -33,14 +32,9 @@ type RequestPorts struct {
 // Requests starts reflections on demand.
 type Requests struct{ RequestPorts }
 
-// NewRequests returns a Requests. It fails if a required port is nil.
-func NewRequests(p RequestPorts) (*Requests, error) {
-	err := ports.Require("reflection requests",
-		map[string]any{"Service": p.Service, "Workspaces": p.Workspaces, "Spec": p.Spec, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Requests{RequestPorts: p}, nil
+// NewRequests returns a Requests.
+func NewRequests(p RequestPorts) *Requests {
+	return &Requests{RequestPorts: p}
 }
 
 // Open records the reflection that a workflow or a caller requests.

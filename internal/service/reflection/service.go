@@ -3,7 +3,6 @@ package reflection
 import (
 	"log/slog"
 
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memory"
 	"cairn/internal/store"
@@ -36,12 +35,7 @@ type Ports struct {
 // Service runs daily reviews.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("reflection", map[string]any{"Store": p.Store, "Keeper": p.Keeper, "Memory": p.Memory,
-		"Tools": p.Tools, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }

@@ -22,7 +22,6 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/channel"
@@ -53,19 +52,9 @@ type Ports struct {
 // Relay delivers outbox tasks in a loop for each lane.
 type Relay struct{ Ports }
 
-// New returns a Relay. It fails if a required port is nil.
-func New(p Ports) (*Relay, error) {
-	err := ports.Require(
-		"relay",
-		map[string]any{"Store": p.Store.Store, "Leftovers": p.Leftovers.Store, "Pruner": p.Pruner.Store,
-			"Driver": p.Driver,
-			"Spaces": p.Spaces, "Channels": p.Channels, "Imports": p.Imports, "Traces": p.Traces, "Lost": p.Lost,
-			"Remove": p.Remove, "Log": p.Log},
-	)
-	if err != nil {
-		return nil, err
-	}
-	return &Relay{Ports: p}, nil
+// New returns a Relay.
+func New(p Ports) *Relay {
+	return &Relay{Ports: p}
 }
 
 // Run works until ctx is done. Then it claims no more tasks, waits up to Stop for those in progress, and

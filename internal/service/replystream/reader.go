@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"cairn/internal/domain/conversation"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
 
@@ -22,12 +21,9 @@ type Source interface {
 // Reader reads the chunks of runs.
 type Reader struct{ source Source }
 
-// NewReader returns a Reader. It fails if the port is nil.
-func NewReader(source Source) (*Reader, error) {
-	if err := ports.Require("replystream", map[string]any{"Source": source}); err != nil {
-		return nil, err
-	}
-	return &Reader{source}, nil
+// NewReader returns a Reader.
+func NewReader(source Source) *Reader {
+	return &Reader{source}
 }
 
 // Follow returns a follower of a run whose client has seen the deltas up to a position. The zero

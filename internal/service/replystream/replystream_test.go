@@ -68,8 +68,7 @@ func TestTextIsStoredAtOnceAndThenTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{}
-		w, err := replystream.NewWriter(m, slog.New(slog.DiscardHandler))
-		testkit.Must(t, err)
+		w := replystream.NewWriter(m, slog.New(slog.DiscardHandler))
 		emit, began := w.Open(ada, 1, 1), time.Now()
 		for range 100 {
 			emit("word ")
@@ -107,8 +106,7 @@ func TestAFailureOfTheStoreLosesOnlyChunks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{fail: true}
-		w, err := replystream.NewWriter(m, slog.New(slog.DiscardHandler))
-		testkit.Must(t, err)
+		w := replystream.NewWriter(m, slog.New(slog.DiscardHandler))
 		emit := w.Open(ada, 1, 1)
 		emit("It is ")
 		time.Sleep(time.Second)
@@ -117,8 +115,7 @@ func TestAFailureOfTheStoreLosesOnlyChunks(t *testing.T) {
 		m.mu.Unlock()
 		emit("raining.")
 		time.Sleep(time.Second)
-		r, err := replystream.NewReader(m)
-		testkit.Must(t, err)
+		r := replystream.NewReader(m)
 		if got := all(t, r.Follow(ada, conversation.ReplyPosition{})); got != "" {
 			t.Errorf("text with a gap was shown: %s", got)
 		}
@@ -148,8 +145,7 @@ func short(deltas []replystream.Delta) string {
 func TestAnotherAttemptRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
-	r, err := replystream.NewReader(m)
-	testkit.Must(t, err)
+	r := replystream.NewReader(m)
 	f := r.Follow(ada, conversation.ReplyPosition{})
 	for _, c := range []struct {
 		step, attempt, seq int
@@ -214,8 +210,7 @@ func TestTheEndCompletesTheText(t *testing.T) {
 			m.chunks = append(m.chunks, conversation.ReplyChunk{Ref: ada, Text: text,
 				ReplyPosition: conversation.ReplyPosition{Step: 1, Attempt: 1, Seq: i + 1}})
 		}
-		r, err := replystream.NewReader(m)
-		testkit.Must(t, err)
+		r := replystream.NewReader(m)
 		f := r.Follow(ada, conversation.ReplyPosition{})
 		all(t, f)
 		deltas, err := f.Finish(t.Context(), c.reply)
@@ -230,8 +225,7 @@ func TestTheEndCompletesTheText(t *testing.T) {
 func TestAClientThatComesBackLateGetsTheWholeText(t *testing.T) {
 	t.Parallel()
 	m := &memory{steps: []conversation.ReplyStep{{Number: 1, Text: "It is raining."}}}
-	r, err := replystream.NewReader(m)
-	testkit.Must(t, err)
+	r := replystream.NewReader(m)
 	f := r.Follow(ada, conversation.ReplyPosition{Step: 1, Attempt: 1, Seq: 2})
 	deltas, err := f.Finish(t.Context(), "It is raining.")
 	testkit.Must(t, err)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cairn/internal/domain/conversation"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
 
@@ -39,12 +38,9 @@ type Writer struct {
 	full    chan struct{} // wakes it before flushEvery is over
 }
 
-// NewWriter returns a Writer. It fails if a port is nil.
-func NewWriter(sink Sink, log *slog.Logger) (*Writer, error) {
-	if err := ports.Require("replystream", map[string]any{"Sink": sink, "Log": log}); err != nil {
-		return nil, err
-	}
-	return &Writer{sink: sink, log: log, full: make(chan struct{}, 1)}, nil
+// NewWriter returns a Writer.
+func NewWriter(sink Sink, log *slog.Logger) *Writer {
+	return &Writer{sink: sink, log: log, full: make(chan struct{}, 1)}
 }
 
 // Open returns the function that takes the parts of a reply, in order.

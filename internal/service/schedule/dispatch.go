@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/scheduled"
 	"cairn/internal/service/agentrun"
@@ -46,15 +45,9 @@ type DispatcherPorts struct {
 // Dispatcher starts due work.
 type Dispatcher struct{ DispatcherPorts }
 
-// NewDispatcher returns a Dispatcher. It fails if a required port is nil.
-func NewDispatcher(p DispatcherPorts) (*Dispatcher, error) {
-	err := ports.Require("schedule dispatcher",
-		map[string]any{"Store": p.Store, "Rounds": p.Rounds, "Updates": p.Updates, "Messages": p.Messages,
-			"TurnSpec": p.TurnSpec, "LearnSpec": p.LearnSpec, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Dispatcher{DispatcherPorts: p}, nil
+// NewDispatcher returns a Dispatcher.
+func NewDispatcher(p DispatcherPorts) *Dispatcher {
+	return &Dispatcher{DispatcherPorts: p}
 }
 
 var _ Starter = (*Dispatcher)(nil)

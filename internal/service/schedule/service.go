@@ -7,7 +7,6 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/scheduled"
 	"cairn/internal/store"
@@ -23,13 +22,9 @@ type Ports struct {
 // Service manages the tasks of workspaces.
 type Service struct{ Ports }
 
-// New returns a Service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("schedule", map[string]any{"Store": p.Store, "Starter": p.Starter})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a Service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // List returns the tasks, built-in ones first.

@@ -10,7 +10,6 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/scheduled"
 	"cairn/internal/store"
 )
@@ -32,13 +31,9 @@ type SweeperPorts struct {
 // Sweeper processes pages of due tasks.
 type Sweeper struct{ SweeperPorts }
 
-// NewSweeper returns a Sweeper. It fails if a required port is nil.
-func NewSweeper(p SweeperPorts) (*Sweeper, error) {
-	err := ports.Require("schedule sweeper", map[string]any{"Claims": p.Claims, "Starter": p.Starter, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Sweeper{SweeperPorts: p}, nil
+// NewSweeper returns a Sweeper.
+func NewSweeper(p SweeperPorts) *Sweeper {
+	return &Sweeper{SweeperPorts: p}
 }
 
 const (

@@ -37,9 +37,8 @@ func openImporter(t *testing.T) importer {
 	t.Helper()
 	i := importer{db: pgtest.Open(t), distills: &distills{}}
 	var err error
-	i.service, err = intake.New(intake.Ports{Store: i.db.Imports(), Distills: i.distills,
+	i.service = intake.New(intake.Ports{Store: i.db.Imports(), Distills: i.distills,
 		DistillSpec: func() distill.Spec { return distill.Spec{} }})
-	testkit.Must(t, err)
 	tool, err := tools.Sessions(i.service)
 	testkit.Must(t, err)
 	i.Registry, err = tools.NewRegistry(tool)

@@ -20,7 +20,6 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/txscope"
 	"cairn/internal/service/search"
 )
@@ -57,15 +56,11 @@ type pointer struct {
 	at    time.Time
 }
 
-// NewRegistry returns a registry. It fails if a required port is nil.
-func NewRegistry(p RegistryPorts) (*Registry, error) {
-	err := ports.Require("vectorspace registry", map[string]any{"Pointers": p.Pointers, "Serve": p.Serve, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
+// NewRegistry returns a registry.
+func NewRegistry(p RegistryPorts) *Registry {
 	read, _ := lru.New[int64, pointer](workspacesKept) // fails only for a size of 0, as the next line
 	warned, _ := lru.New[int64, int16](workspacesKept)
-	return &Registry{p, read, warned}, nil
+	return &Registry{p, read, warned}
 }
 
 // Of returns the space that searches of a workspace use. If no embedder serves it, the error is

@@ -37,12 +37,9 @@ var (
 // registry serves the new model, which is configured, and the old one.
 func registry(t *testing.T, p *pointers, fresh time.Duration, log *bytes.Buffer) *vectorspace.Registry {
 	t.Helper()
-	r, err := vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: p, Configured: newModel, Fresh: fresh,
+	r := vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: p, Configured: newModel, Fresh: fresh,
 		Serve: func(s index.Space) (search.Space, bool) { return search.Space{ID: s.ID}, s != lost },
 		Log:   slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return r
 }
 

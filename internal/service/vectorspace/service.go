@@ -9,7 +9,6 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -41,13 +40,9 @@ type Ports struct {
 // Service re-embeds workspaces.
 type Service struct{ Ports }
 
-// New returns a service. It fails if a required port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("vectorspace", map[string]any{"Store": p.Store.Store, "Registry": p.Registry, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Ports: p}, nil
+// New returns a service.
+func New(p Ports) *Service {
+	return &Service{Ports: p}
 }
 
 // Options of a re-embedding.

@@ -64,15 +64,13 @@ func setup(t *testing.T) *bundle {
 	}
 	embedders := map[index.Space]search.Embedder{b.old: embedding.Hashing(32), b.to: embedding.New(
 		embedding.Config{BaseURL: b.endpoint.URL, Model: b.to.Model, Dims: b.to.Dims})}
-	registry, err := vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: b.db, Configured: b.to,
+	registry := vectorspace.NewRegistry(vectorspace.RegistryPorts{Pointers: b.db, Configured: b.to,
 		Serve: func(s index.Space) (search.Space, bool) {
 			e, ok := embedders[s]
 			return search.Space{ID: s.ID, Embedder: e}, ok
 		}, Log: slog.New(slog.DiscardHandler)})
-	testkit.Must(t, err)
-	b.Service, err = vectorspace.New(vectorspace.Ports{Store: b.db.VectorSpaces(), Registry: registry,
+	b.Service = vectorspace.New(vectorspace.Ports{Store: b.db.VectorSpaces(), Registry: registry,
 		Starter: b.starter, Log: slog.New(slog.DiscardHandler)})
-	testkit.Must(t, err)
 	b.ref = contract.ReembedRef{Workspace: b.db.A.ID, WorkspaceKey: b.db.A.Key, Space: b.to.ID}
 	b.db.Exec("update workspaces set space_id = $1", b.old.ID)
 	return b

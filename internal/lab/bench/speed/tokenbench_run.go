@@ -141,12 +141,10 @@ func (l TokenLab) service(ctx context.Context, server *openaitest.Server, folder
 	if caches {
 		cache = openai.CacheOpenAI
 	}
-	calls, err := ledger.New(ledger.Ports{Store: l.Store, Lease: time.Minute,
+	calls := ledger.New(ledger.Ports{Store: l.Store, Lease: time.Minute,
 		Model: openai.New(openai.Config{BaseURL: server.URL, Cache: cache})})
-	if err != nil {
-		return nil, err
-	}
-	return distill.New(distill.Ports{Store: l.Store, Ledger: calls, Embedder: embedder, Space: space, Blobs: blobs})
+	return distill.New(distill.Ports{Store: l.Store, Ledger: calls, Embedder: embedder, Space: space, Blobs: blobs}),
+		nil
 }
 
 func tokenSteps(ctx context.Context, s *distill.Service, ws access.Workspace, c transcript.Conversation,

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"cairn/internal/domain/learning"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -19,13 +18,9 @@ type CasesPorts struct {
 // from feedback, corrections and imported conversations.
 type Cases struct{ ports CasesPorts }
 
-// NewCases returns a service. It returns an error if a port is nil.
-func NewCases(p CasesPorts) (*Cases, error) {
-	err := ports.Require("cases", map[string]any{"Store": p.Store, "Banks": p.Banks})
-	if err != nil {
-		return nil, err
-	}
-	return &Cases{p}, nil
+// NewCases returns a service.
+func NewCases(p CasesPorts) *Cases {
+	return &Cases{p}
 }
 
 // List lists the open hard cases of a bank, latest first.

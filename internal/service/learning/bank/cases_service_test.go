@@ -32,13 +32,6 @@ func failed(op, question string) banks.FailedQuestion {
 	return banks.FailedQuestion{Op: op, Source: banks.FromFeedback, Question: question, Gold: []string{" nine ", ""}}
 }
 
-func TestCaseNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := banks.NewCases(banks.CasesPorts{}); err == nil {
-		t.Error("a service without ports")
-	}
-}
-
 func TestAFailureCountsOnceForEachOperation(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/paging"
-	"cairn/internal/domain/ports"
 	"cairn/internal/store"
 )
 
@@ -24,14 +23,9 @@ type Ports struct {
 // Service reads and changes banks.
 type Service struct{ ports Ports }
 
-// New returns a service. It returns an error if a port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("bank", map[string]any{"Store": p.Store, "Encoder.Embedder": p.Encoder.Embedder,
-		"Controller": p.Controller})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{p}, nil
+// New returns a service.
+func New(p Ports) *Service {
+	return &Service{p}
 }
 
 // Head reads the active version of a bank. If the default bank does not exist, Head creates it.

@@ -30,13 +30,6 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-func TestNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := bank.New(bank.Ports{}); err == nil {
-		t.Error("a service without ports")
-	}
-}
-
 func TestTheDefaultBankIsSeededOnce(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

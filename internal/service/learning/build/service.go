@@ -11,7 +11,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/live"
 	memories "cairn/internal/service/memory"
@@ -41,16 +40,10 @@ type Ports struct {
 // Service builds memories.
 type Service struct{ ports Ports }
 
-// New returns a service. It returns an error if a port is nil.
-func New(p Ports) (*Service, error) {
-	err := ports.Require("build", map[string]any{"Store": p.Store, "Banks": p.Banks,
-		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
-		"Memories": p.Memories, "Updates": p.Updates, "Probes": p.Probes, "Starter": p.Starter})
-	if err != nil {
-		return nil, err
-	}
+// New returns a service.
+func New(p Ports) *Service {
 	if p.Executor == nil {
 		p.Executor = bank.Executor{Asker: p.Asker}
 	}
-	return &Service{p}, nil
+	return &Service{p}
 }

@@ -32,13 +32,6 @@ func request(l *pgtest.Learning) build.Request {
 			"The key of the cellar hangs by the kitchen door, next to the blue umbrella of Otto.")}
 }
 
-func TestNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := build.New(build.Ports{}); err == nil {
-		t.Error("a service without ports")
-	}
-}
-
 func TestASessionIsAcceptedOnce(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

@@ -2,7 +2,6 @@ package live
 
 import (
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/store"
 )
@@ -23,13 +22,7 @@ type AdaptationPorts struct {
 //	runs, err := updates.AcceptDue(ctx, due) // judges canaries and starts due updates
 type Adaptation struct{ ports AdaptationPorts }
 
-// NewAdaptation returns a service. It returns an error if a port is nil.
-func NewAdaptation(p AdaptationPorts) (*Adaptation, error) {
-	err := ports.Require("adaptation", map[string]any{"Store": p.Store, "Banks": p.Banks,
-		"Player.Asker":            p.Player.Asker,
-		"Player.Encoder.Embedder": p.Player.Encoder.Embedder, "Controller": p.Controller, "Starter": p.Starter})
-	if err != nil {
-		return nil, err
-	}
-	return &Adaptation{p}, nil
+// NewAdaptation returns a service.
+func NewAdaptation(p AdaptationPorts) *Adaptation {
+	return &Adaptation{p}
 }

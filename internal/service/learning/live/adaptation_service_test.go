@@ -96,13 +96,6 @@ func rated(l *pgtest.Learning, spans int, good func(i int, d policy.Decision) bo
 	}))
 }
 
-func TestNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := livelearning.NewAdaptation(livelearning.AdaptationPorts{}); err == nil {
-		t.Error("a service without ports")
-	}
-}
-
 func TestAnUpdateIsDueWhenEnoughIsKnown(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"cairn/internal/domain/learning"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/memory"
@@ -32,15 +31,9 @@ type ProbesPorts struct {
 // decisions behind these memories, from which the policy may learn.
 type Probes struct{ ports ProbesPorts }
 
-// NewProbes returns a service. It returns an error if a port is nil.
-func NewProbes(p ProbesPorts) (*Probes, error) {
-	err := ports.Require("probe", map[string]any{"Store": p.Store, "Banks": p.Banks,
-		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
-		"Memories": p.Memories, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &Probes{p}, nil
+// NewProbes returns a service.
+func NewProbes(p ProbesPorts) *Probes {
+	return &Probes{p}
 }
 
 // List lists the probes of a bank, latest run first.

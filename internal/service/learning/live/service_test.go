@@ -55,13 +55,6 @@ func probes(l *pgtest.Learning) run.Ref {
 	return l.Ref(l.DB.Text("select id from runs where kind = 'probe'"))
 }
 
-func TestProbeNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := live.NewProbes(live.ProbesPorts{}); err == nil {
-		t.Error("a service without ports")
-	}
-}
-
 func TestEachStepOfAProbingIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

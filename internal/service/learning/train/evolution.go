@@ -4,7 +4,6 @@ import (
 	"log/slog"
 
 	"cairn/internal/domain/memoryskill/designer"
-	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/store"
 )
@@ -32,18 +31,12 @@ type Evolution struct {
 	player   bank.EpisodePlayer
 }
 
-// NewEvolution returns a service. It returns an error if a port is nil.
-func NewEvolution(p Ports) (*Evolution, error) {
-	err := ports.Require("evolution", map[string]any{"Store": p.Store, "Banks": p.Banks,
-		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
-		"Starter": p.Starter, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
+// NewEvolution returns a service.
+func NewEvolution(p Ports) *Evolution {
 	s := &Evolution{ports: p, miner: Designer{Encoder: p.Encoder, Asker: p.Asker}, designer: p.Designer,
 		player: bank.EpisodePlayer{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
 	if s.designer == nil {
 		s.designer = s.miner
 	}
-	return s, nil
+	return s
 }

@@ -58,13 +58,6 @@ func designs(l *pgtest.Learning) {
 	})
 }
 
-func TestEvolutionNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := train.NewEvolution(train.Ports{}); err == nil {
-		t.Error("a service without ports")
-	}
-}
-
 func TestEachStepOfARoundIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

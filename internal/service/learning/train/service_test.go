@@ -33,13 +33,6 @@ func request(l *pgtest.Learning) train.Request {
 	return r
 }
 
-func TestNewRefusesNilPorts(t *testing.T) {
-	t.Parallel()
-	if _, err := train.NewTraining(train.TrainingPorts{}); err == nil {
-		t.Error("a service without ports")
-	}
-}
-
 func TestATrainingIsAcceptedOnce(t *testing.T) {
 	t.Parallel()
 	l := pgtest.OpenLearning(t)

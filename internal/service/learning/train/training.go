@@ -9,7 +9,6 @@ import (
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/store"
@@ -39,20 +38,14 @@ type Training struct {
 	player   bank.EpisodePlayer
 }
 
-// NewTraining returns a service. It returns an error if a port is nil.
-func NewTraining(p TrainingPorts) (*Training, error) {
-	err := ports.Require("training", map[string]any{"Store": p.Store, "Banks": p.Banks,
-		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
-		"Controller": p.Controller, "Starter": p.Starter, "Log": p.Log})
-	if err != nil {
-		return nil, err
-	}
+// NewTraining returns a service.
+func NewTraining(p TrainingPorts) *Training {
 	s := &Training{ports: p, miner: Designer{Encoder: p.Encoder, Asker: p.Asker}, designer: p.Designer,
 		player: bank.EpisodePlayer{Encoder: p.Encoder, Asker: p.Asker, Executor: p.Executor, Judge: p.Judge}}
 	if s.designer == nil {
 		s.designer = s.miner
 	}
-	return s, nil
+	return s
 }
 
 // Open marks a run as started and takes the lease of its bank. If an earlier attempt has ended the
