@@ -231,9 +231,8 @@ func (h *App) buildMaintenance() {
 		Starter: h.reembedStarter(), Graph: h.buildGraph, Log: h.Log})
 	h.buildChannels()
 	h.Relay = relay.New(relay.Ports{
-		Store:     h.Store.Outbox(),
-		Leftovers: h.Store.Outbox(),
-		Pruner:    h.Store.Pruner(),
+		Store:  h.Store.Outbox(),
+		Pruner: h.Store.Pruner(),
 		Keep: relay.Retention{Calls: c.RetentionCalls, Runs: c.RetentionRuns, Operations: c.RetentionOplog,
 			Audit: c.RetentionAudit},
 		Driver:   h.Driver,

@@ -30,14 +30,8 @@ import (
 // buildChannels wires the service behind chat platforms.
 func (h *App) buildChannels() {
 	p := channel.Ports{
-		Accounts:   h.Store.Channels(),
-		People:     h.Store.Channels(),
-		Pairings:   h.Store.Channels(),
-		Events:     h.Store.Channels(),
-		Deliveries: h.Store.Channels(),
-		Partials:   h.Store.Channels(),
+		Store:      h.Store.Channels(),
 		Replies:    chatReplies{h.Replies, h.Store},
-		List:       h.Store.Channels(),
 		Workspaces: h.Store,
 		Inbox:      h.Inbox,
 		Settings:   h.Workspaces.Settings,

@@ -41,7 +41,7 @@ func (r chatReplies) News(ref run.Ref) (text, ended <-chan struct{}, stop func()
 // buildCompletions wires the service behind the OpenAI-compatible API.
 func (h *App) buildCompletions() {
 	h.Completions = completion.New(completion.Ports{Store: h.Store.Completions(),
-		Responses: h.Store.Completions(), Tasks: h.Store.Completions(), Inbox: h.Inbox,
+		Inbox:      h.Inbox,
 		Workspaces: h.Store.Workspaces(), Replies: h.Replies})
 }
 

@@ -16,8 +16,7 @@ import (
 // reflection requests.
 func (h *App) buildViews() {
 	h.buildCompletions()
-	h.Keys = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys(),
-		Gateways: h.Store.OperatorKeys()})
+	h.Keys = apikey.New(apikey.Ports{Store: h.Store.Keys(), Operators: h.Store.OperatorKeys()})
 	h.buildConsole()
 	h.Audit = inspect.NewAudit(inspect.AuditPorts{Store: h.Store.Audit()})
 	h.Runs = inspect.NewRuns(inspect.RunPorts{Store: h.Store, Distill: h.Distill})

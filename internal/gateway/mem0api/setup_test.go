@@ -53,8 +53,7 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	space, err := b.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
-	b.keys = &apikey.Service{Ports: apikey.Ports{Store: b.Keys(), Operators: b.OperatorKeys(),
-		Gateways: b.OperatorKeys()}}
+	b.keys = &apikey.Service{Ports: apikey.Ports{Store: b.Keys(), Operators: b.OperatorKeys()}}
 	b.longTerm = &memories.LongTermService{Ports: memories.Ports{Store: b.Store.Store, Embedder: embedder, Space: space,
 		Finder: finder}}
 	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Store.Store}},

@@ -30,7 +30,6 @@ const (
 type Ports struct {
 	Store     store.Keys
 	Operators store.OperatorKeys
-	Gateways  store.OperatorKeys
 }
 
 // Service creates and checks API keys. It looks keys up by hash in an index, so that the duration

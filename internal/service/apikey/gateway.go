@@ -32,7 +32,7 @@ func (k *Service) CreateGateway(ctx context.Context, name, account string, expir
 	}
 	key = generate(gatewayPrefix)
 	made.Account, made.Hint = account, key[:len(gatewayPrefix)+hintChars-len(keyPrefix)]
-	if made, err = k.Gateways.PutGatewayKey(ctx, made, sha256.Sum256([]byte(key))); err != nil {
+	if made, err = k.Operators.PutGatewayKey(ctx, made, sha256.Sum256([]byte(key))); err != nil {
 		return "", made, err
 	}
 	return key, made, nil
@@ -47,7 +47,7 @@ func (k *Service) GatewayPrincipal(ctx context.Context, key, person string) (acc
 	hash := sha256.Sum256([]byte(key))
 	h, err := k.principals.find(sha256.Sum256([]byte(key+"\x00"+person)), func(access.KeyHash) (access.Principal,
 		access.KeyUsage, error) {
-		h, u, err := k.Gateways.GatewayHolder(ctx, hash, person)
+		h, u, err := k.Operators.GatewayHolder(ctx, hash, person)
 		if err == nil && u.Idle {
 			k.uses.record(ctx, func(ctx context.Context) error { return k.Operators.UseOperatorKey(ctx, h.Key) })
 		}

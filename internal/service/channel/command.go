@@ -38,7 +38,7 @@ func (s *Service) command(ctx context.Context, ws access.Workspace, b channel.Bu
 	p channel.Profile) (
 	out channel.Outcome, err error) {
 	e := b.Events[0]
-	_, role, _, err := s.People.Find(ctx, e.Place.Account, KindUser, e.Sender.ID)
+	_, role, _, err := s.Store.Find(ctx, e.Place.Account, KindUser, e.Sender.ID)
 	if err != nil {
 		return out, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) Report(ctx context.Context, ws access.Workspace, route int64, 
 	if err != nil || !done {
 		return false, err
 	}
-	return true, s.Deliveries.PutResult(ctx, ws.ID, route, id, text)
+	return true, s.Store.PutResult(ctx, ws.ID, route, id, text)
 }
 
 // explain returns the text of an error for a user.

@@ -20,7 +20,7 @@ func (s *Service) Next(ctx context.Context, ws, route int64) (id int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	return s.Deliveries.NextDelivery(ctx, ws, route, quiet)
+	return s.Store.NextDelivery(ctx, ws, route, quiet)
 }
 
 // quiet reports whether the quiet hours of a workspace hold. Only direct replies are sent in them.
@@ -39,7 +39,7 @@ func (s *Service) quiet(ctx context.Context, ws int64) (bool, error) {
 // Deliver makes the workflow of a route send what is open. Done means that nothing is. What waits for the end of the
 // quiet hours is open, but does not start the workflow.
 func (s *Service) Deliver(ctx context.Context, ws access.Workspace, route int64) (done bool, err error) {
-	account, open, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
+	account, open, err := s.Store.OpenRoute(ctx, ws.ID, route)
 	if err != nil || !open || s.Driver == nil {
 		return !open, err
 	}
@@ -58,7 +58,7 @@ type Progress struct {
 // SendPart sends the next message of a delivery. A repetition sends a message again only if the outcome of the
 // earlier attempt is unknown.
 func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Progress, err error) {
-	d, err := s.Deliveries.Delivery(ctx, ws, id)
+	d, err := s.Store.Delivery(ctx, ws, id)
 	if err != nil || d.State != DeliveryReady {
 		return Progress{Done: true}, err
 	}
@@ -74,7 +74,7 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 		return out, err
 	}
 	if p.Number == 0 {
-		return Progress{Done: true}, s.Deliveries.EndDelivery(ctx, ws, id, DeliverySent, "", false)
+		return Progress{Done: true}, s.Store.EndDelivery(ctx, ws, id, DeliverySent, "", false)
 	}
 	messageID, err := s.send(ctx, a, ws, d, p)
 	var refused *SendError
@@ -84,11 +84,11 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 	if err != nil {
 		return out, fault.Wrap(err, fault.Unavailable, "send a message to "+a.Name, "")
 	}
-	if err := s.Deliveries.EndPart(ctx, ws, id, p.Number, messageID, true); err != nil {
+	if err := s.Store.EndPart(ctx, ws, id, p.Number, messageID, true); err != nil {
 		return out, err
 	}
 	if p.Number == p.Parts {
-		return Progress{Done: true}, s.Deliveries.EndDelivery(ctx, ws, id, DeliverySent, "", false)
+		return Progress{Done: true}, s.Store.EndDelivery(ctx, ws, id, DeliverySent, "", false)
 	}
 	return Progress{Spacing: limits.Spacing}, nil
 }
@@ -120,7 +120,7 @@ func (s *Service) ambiguous(a Account, delivery int64, part int) {
 // part returns the next message of a delivery. The first call divides the text into messages.
 func (s *Service) part(ctx context.Context, ws int64, d channel.Delivery, limits channel.Limits) (channel.StoredPart,
 	error) {
-	p, err := s.Deliveries.NextPart(ctx, ws, d.ID)
+	p, err := s.Store.NextPart(ctx, ws, d.ID)
 	if err != nil || p.Number != 0 || p.Parts != 0 {
 		return p, err
 	}
@@ -128,29 +128,29 @@ func (s *Service) part(ctx context.Context, ws int64, d channel.Delivery, limits
 	if len(texts) > limits.Parts {
 		texts = append(texts[:limits.Parts-1:limits.Parts-1], "…")
 	}
-	if err := s.Deliveries.PutParts(ctx, ws, d.ID, texts); err != nil {
+	if err := s.Store.PutParts(ctx, ws, d.ID, texts); err != nil {
 		return p, err
 	}
-	return s.Deliveries.NextPart(ctx, ws, d.ID)
+	return s.Store.NextPart(ctx, ws, d.ID)
 }
 
 // refused stores that a platform refused a message. A permanent refusal ends the delivery. If the chat is gone, the
 // route pauses.
 func (s *Service) refused(ctx context.Context, ws int64, d channel.Delivery, p channel.StoredPart,
 	why *SendError) error {
-	if err := s.Deliveries.EndPart(ctx, ws, d.ID, p.Number, "", false); err != nil {
+	if err := s.Store.EndPart(ctx, ws, d.ID, p.Number, "", false); err != nil {
 		return err
 	}
 	if why.Permanent {
 		s.Log.Warn("delivery failed permanently", "account", d.Place.Account, "delivery", d.ID, "error", why)
-		return s.Deliveries.EndDelivery(ctx, ws, d.ID, DeliveryDead, why.Reason, why.Gone)
+		return s.Store.EndDelivery(ctx, ws, d.ID, DeliveryDead, why.Reason, why.Gone)
 	}
 	return why
 }
 
 // GiveUp ends a delivery that failed for too long.
 func (s *Service) GiveUp(ctx context.Context, ws, id int64, reason string) error {
-	return s.Deliveries.EndDelivery(ctx, ws, id, DeliveryDead, reason, false)
+	return s.Store.EndDelivery(ctx, ws, id, DeliveryDead, reason, false)
 }
 
 // ListDeliveries returns a page of the deliveries in a state, or of all: dead ones first, then the latest.
@@ -171,7 +171,7 @@ func (s *Service) ListDeliveries(ctx context.Context, ws int64, state, cursor st
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := s.List.Deliveries(ctx, ws, state, before, dead == 1, max)
+	rows, err := s.Store.Deliveries(ctx, ws, state, before, dead == 1, max)
 	page, next = paging.Cut(rows, limit, func(last channel.DeliveryView) string {
 		dead := "0"
 		if last.State == DeliveryDead {
@@ -189,7 +189,7 @@ func (s *Service) Retry(ctx context.Context, ws, id int64) error { return s.reop
 func (s *Service) Drop(ctx context.Context, ws, id int64) error { return s.reopen(ctx, ws, id, true) }
 
 func (s *Service) reopen(ctx context.Context, ws, id int64, drop bool) error {
-	found, err := s.List.Reopen(ctx, ws, id, drop)
+	found, err := s.Store.Reopen(ctx, ws, id, drop)
 	if err == nil && !found {
 		err = fault.New(fault.NotFound, fmt.Sprintf("dead delivery %d not found", id),
 			"run `cairn deliveries list --state dead` to see them")

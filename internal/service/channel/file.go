@@ -42,7 +42,7 @@ func (s *Service) readSoon(ctx context.Context, a Account) {
 	go func() {
 		defer func() { <-s.reading }()
 		for {
-			claimed, err := s.Events.ClaimFiles(ctx, a.Name, filesLease, 1)
+			claimed, err := s.Store.ClaimFiles(ctx, a.Name, filesLease, 1)
 			if err != nil {
 				s.Log.Warn("files not claimed", "account", a.Name, "error", err)
 			}
@@ -75,10 +75,10 @@ var errHandled = errors.New("the event is handled without its files")
 func (s *Service) readEvent(ctx context.Context, a Account, ref channel.EventRef) {
 	ctx, cancel := context.WithTimeout(ctx, filesTime)
 	defer cancel()
-	ws, route, e, found, err := s.Events.EventFiles(ctx, ref)
+	ws, route, e, found, err := s.Store.EventFiles(ctx, ref)
 	if err == nil && found {
 		err = s.withFiles(ctx, a, &e, func() error {
-			stored, err := s.Events.PutEventFiles(ctx, ref, route, e, filesLease)
+			stored, err := s.Store.PutEventFiles(ctx, ref, route, e, filesLease)
 			if err == nil && !stored {
 				err = errHandled
 			}

@@ -43,7 +43,7 @@ const UsualCoalesce = 1500 * time.Millisecond
 
 // admit returns the workspace of a sender who may write, or of a group that is served.
 func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws access.Workspace, ok bool, err error) {
-	ws, role, found, err := s.People.Find(ctx, a.Name, KindUser, e.Sender.ID)
+	ws, role, found, err := s.Store.Find(ctx, a.Name, KindUser, e.Sender.ID)
 	switch {
 	case err != nil:
 		return ws, false, err
@@ -75,7 +75,7 @@ func (s *Service) admit(ctx context.Context, a Account, e channel.Event) (ws acc
 // workspace than theirs.
 func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, admin bool) (ws access.Workspace,
 	ok bool, err error) {
-	ws, role, found, err := s.People.Find(ctx, a.Name, KindGroup, e.Place.Chat)
+	ws, role, found, err := s.Store.Find(ctx, a.Name, KindGroup, e.Place.Chat)
 	if err != nil || found {
 		return ws, role != channel.RoleBlocked, err
 	}
@@ -92,13 +92,13 @@ func (s *Service) admitGroup(ctx context.Context, a Account, e channel.Event, ad
 // Repeating it has no effect, also at the same time. It leaves events that wait for others. A route that was erased has
 // no events.
 func (s *Service) Handle(ctx context.Context, ws access.Workspace, route int64) error {
-	account, _, err := s.Deliveries.OpenRoute(ctx, ws.ID, route)
+	account, _, err := s.Store.OpenRoute(ctx, ws.ID, route)
 	if err != nil {
 		return err
 	}
 	var p channel.Profile
 	if account != "" {
-		if p, err = s.Accounts.Profile(ctx, account); err != nil {
+		if p, err = s.Store.Profile(ctx, account); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Service) handleRoute(ctx context.Context, ws access.Workspace, route in
 	p channel.Profile) (wait time.Duration,
 	err error) {
 	for {
-		b, err := s.Events.NextBurst(ctx, ws.ID, route, s.divide(p.Coalesce))
+		b, err := s.Store.NextBurst(ctx, ws.ID, route, s.divide(p.Coalesce))
 		if err != nil || len(b.Events) == 0 {
 			return b.Wait, err
 		}
@@ -121,7 +121,7 @@ func (s *Service) handleRoute(ctx context.Context, ws access.Workspace, route in
 				return 0, err
 			}
 		}
-		if err := s.Events.EndBurst(ctx, ws.ID, b, out); err != nil {
+		if err := s.Store.EndBurst(ctx, ws.ID, b, out); err != nil {
 			return 0, err
 		}
 	}

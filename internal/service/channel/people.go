@@ -45,7 +45,7 @@ func newCode() string {
 // pair stores a code for an unknown sender and sends it. A sender gets at most one reply an hour.
 func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 	code := newCode()
-	tell, err := s.Pairings.PutPairing(
+	tell, err := s.Store.PutPairing(
 		ctx,
 		channel.Pairing{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name, Code: code},
 		mostPairings,
@@ -68,7 +68,7 @@ func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 // user yet, the approved one is its administrator. Repeating it after a failure has no effect on what was done.
 func (s *Service) Approve(ctx context.Context, code, workspace string) (out channel.Identity, err error) {
 	code = strings.ToUpper(strings.TrimSpace(code))
-	open, err := s.Pairings.Pairings(ctx)
+	open, err := s.Store.Pairings(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out chan
 			continue
 		}
 		i := channel.Identity{Account: p.Account, Kind: KindUser, User: p.User, Name: p.Name}
-		first, err := s.People.First(ctx, p.Account)
+		first, err := s.Store.First(ctx, p.Account)
 		if err != nil {
 			return out, err
 		}
@@ -87,7 +87,7 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out chan
 		if _, out, err = s.join(ctx, i, workspace); err != nil {
 			return out, err
 		}
-		return out, s.Pairings.DeletePairing(ctx, p.Account, p.User)
+		return out, s.Store.DeletePairing(ctx, p.Account, p.User)
 	}
 	return out, fault.New(fault.NotFound, fmt.Sprintf("pairing code %.20q not found", code),
 		"run `cairn people list` to see the open codes; the user gets a new one by writing again after an hour")
@@ -95,7 +95,7 @@ func (s *Service) Approve(ctx context.Context, code, workspace string) (out chan
 
 // ApproveFor is Approve for a code of one account, in a new workspace.
 func (s *Service) ApproveFor(ctx context.Context, account, code string) (out channel.Identity, err error) {
-	open, err := s.Pairings.Pairings(ctx)
+	open, err := s.Store.Pairings(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -127,17 +127,17 @@ func (s *Service) join(
 	if ws, err = s.Workspaces.Workspace(ctx, workspace, true); err != nil {
 		return ws, i, err
 	}
-	if _, err = s.People.PutIdentity(ctx, ws.ID, i); err != nil {
+	if _, err = s.Store.PutIdentity(ctx, ws.ID, i); err != nil {
 		return ws, i, err
 	}
 	i.Workspace = workspace
-	ws, _, _, err = s.People.Find(ctx, i.Account, i.Kind, i.User) // another process may have stored it first
+	ws, _, _, err = s.Store.Find(ctx, i.Account, i.Kind, i.User) // another process may have stored it first
 	return ws, i, err
 }
 
 // PeopleOf lists the users and groups of a workspace.
 func (s *Service) PeopleOf(ctx context.Context, ws int64, max int) ([]channel.Identity, error) {
-	return s.People.IdentitiesOf(ctx, ws, max)
+	return s.Store.IdentitiesOf(ctx, ws, max)
 }
 
 // SetRole changes what a user may do. Of a group, it can be user or blocked.
@@ -148,9 +148,9 @@ func (s *Service) SetRole(ctx context.Context, account, kind, user, role string)
 	if role != RoleAdmin && role != RoleUser && role != channel.RoleBlocked {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid role %.20q", role), "use admin, user or blocked")
 	}
-	ws, _, found, err := s.People.Find(ctx, account, kind, user)
+	ws, _, found, err := s.Store.Find(ctx, account, kind, user)
 	if err == nil && found {
-		found, err = s.People.SetRole(ctx, ws.ID, account, kind, user, role)
+		found, err = s.Store.SetRole(ctx, ws.ID, account, kind, user, role)
 	}
 	if err == nil && !found {
 		err = fault.New(fault.NotFound, fmt.Sprintf("%s %.80q of account %.80q not found", kind, user, account),
@@ -163,7 +163,7 @@ func (s *Service) SetRole(ctx context.Context, account, kind, user, role string)
 // user.
 func (s *Service) LinkCode(ctx context.Context, account, user, name string) (code string, err error) {
 	code = newCode()
-	return code, s.Pairings.PutLink(ctx, channel.Pairing{Account: account, User: user, Name: name, Code: code})
+	return code, s.Store.PutLink(ctx, channel.Pairing{Account: account, User: user, Name: name, Code: code})
 }
 
 // link lets an unknown user write who sends the code of a known one.
@@ -179,11 +179,11 @@ func (s *Service) link(ctx context.Context, a Account, e channel.Event) (ws acce
 	if err != nil || !found {
 		return ws, false, err
 	}
-	ws, role, found, err := s.People.Find(ctx, account, KindUser, user)
+	ws, role, found, err := s.Store.Find(ctx, account, KindUser, user)
 	if err != nil || !found || role == channel.RoleBlocked {
 		return ws, false, err
 	}
-	_, err = s.People.PutIdentity(ctx, ws.ID, channel.Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
+	_, err = s.Store.PutIdentity(ctx, ws.ID, channel.Identity{Account: a.Name, Kind: KindUser, User: e.Sender.ID,
 		Name: e.Sender.Name, Role: RoleUser})
 	return ws, err == nil, err
 }
@@ -196,7 +196,7 @@ func (s *Service) claim(ctx context.Context, account, sender, code string) (of, 
 		return "", "", false, err
 	}
 	err = s.attempts.Look(ctx, by, func(ctx context.Context) (err error) {
-		of, user, found, err = s.Pairings.ClaimLink(ctx, strings.ToUpper(code), by)
+		of, user, found, err = s.Store.ClaimLink(ctx, strings.ToUpper(code), by)
 		if err == nil && !found {
 			err = unknownLink()
 		}
@@ -218,22 +218,22 @@ func (s *Service) Link(ctx context.Context, account, user, code string) (workspa
 	if !found {
 		return "", unknownLink()
 	}
-	ours, _, _, err := s.People.Find(ctx, account, KindUser, user)
+	ours, _, _, err := s.Store.Find(ctx, account, KindUser, user)
 	if err != nil {
 		return "", err
 	}
-	theirs, role, found, err := s.People.Find(ctx, other, KindUser, otherUser)
+	theirs, role, found, err := s.Store.Find(ctx, other, KindUser, otherUser)
 	if err == nil && (!found || role == channel.RoleBlocked) { // erased or blocked since
 		err = unknownLink()
 	}
 	if err != nil || ours.ID == theirs.ID {
 		return theirs.Name, err
 	}
-	here, err := s.People.Remembers(ctx, ours.ID)
+	here, err := s.Store.Remembers(ctx, ours.ID)
 	if err != nil || !here {
 		return theirs.Name, s.moved(ctx, err, account, user, theirs.ID)
 	}
-	there, err := s.People.Remembers(ctx, theirs.ID)
+	there, err := s.Store.Remembers(ctx, theirs.ID)
 	if err == nil && there {
 		return "", fault.New(
 			fault.VersionConflict,
@@ -254,7 +254,7 @@ func (s *Service) moved(ctx context.Context, err error, account, user string, ws
 	if err != nil {
 		return err
 	}
-	return s.People.Move(ctx, account, user, ws)
+	return s.Store.Move(ctx, account, user, ws)
 }
 
 // inOneLine returns a name in one line, without control characters and without those that change the direction of text.

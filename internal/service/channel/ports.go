@@ -139,14 +139,8 @@ type Driver interface {
 
 // Ports are the dependencies of the service.
 type Ports struct {
-	Accounts   store.Channels
-	People     store.Channels
-	Pairings   store.Channels
-	Events     store.Channels
-	Deliveries store.Channels
-	Partials   store.Channels
+	Store      store.Channels
 	Replies    Replies // nil shows replies only when they are complete
-	List       store.Channels
 	Workspaces *store.Store
 	Inbox      *conversation.Service
 	Settings   Settings

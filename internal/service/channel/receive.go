@@ -21,7 +21,7 @@ const (
 // Register stores accounts. It is called before events of them arrive.
 func (s *Service) Register(ctx context.Context, accounts []Account) error {
 	for _, a := range accounts {
-		if err := s.Accounts.PutAccount(ctx, a.Name, a.Platform, a.Profile); err != nil {
+		if err := s.Store.PutAccount(ctx, a.Name, a.Platform, a.Profile); err != nil {
 			return err
 		}
 	}
@@ -35,10 +35,10 @@ func (s *Service) Receive(ctx context.Context, a Account) error {
 	go s.readLost(ctx, a)
 	holder := uuid.New()
 	defer func() {
-		_ = s.Accounts.Release(context.WithoutCancel(ctx), a.Name, holder) // else the lease expires
+		_ = s.Store.Release(context.WithoutCancel(ctx), a.Name, holder) // else the lease expires
 	}()
 	for ctx.Err() == nil {
-		cursor, held, err := s.Accounts.Lease(ctx, a.Name, holder, lease)
+		cursor, held, err := s.Store.Lease(ctx, a.Name, holder, lease)
 		if err == nil && held {
 			err = s.receive(ctx, a, holder, cursor)
 		}
@@ -68,7 +68,7 @@ func (s *Service) receive(ctx context.Context, a Account, holder uuid.UUID, curs
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if _, held, err := s.Accounts.Lease(ctx, a.Name, holder, lease); err != nil || !held {
+				if _, held, err := s.Store.Lease(ctx, a.Name, holder, lease); err != nil || !held {
 					lost(errors.Join(errLeaseLost, err))
 					return
 				}
@@ -84,7 +84,7 @@ func (s *Service) receive(ctx context.Context, a Account, holder uuid.UUID, curs
 		if err := s.AcceptEvents(ctx, a, events); err != nil || cursor == "" {
 			return err
 		}
-		held, err := s.Accounts.SaveCursor(ctx, a.Name, holder, cursor)
+		held, err := s.Store.SaveCursor(ctx, a.Name, holder, cursor)
 		if err == nil && !held {
 			err = errLeaseLost
 		}
@@ -118,7 +118,7 @@ func (s *Service) AcceptEvents(ctx context.Context, a Account, events []channel.
 		if !ok {
 			continue
 		}
-		route, err := s.Events.PutEvent(ctx, ws.ID, e)
+		route, err := s.Store.PutEvent(ctx, ws.ID, e)
 		if err != nil {
 			return err
 		}

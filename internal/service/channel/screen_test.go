@@ -187,9 +187,7 @@ func openDesk(t *testing.T) *desk {
 	reader := replystream.NewReader(d.Store)
 	both := replies{d.writer, reader, d.Store}
 	d.agents = &agentrun.Service{Ports: agentrun.Ports{Store: d.Store.Store, Replies: both}}
-	d.service = service.New(service.Ports{Accounts: d.Channels(), People: d.Channels(),
-		Pairings: d.Channels(), Events: d.Channels(), Deliveries: d.Channels(), Partials: d.Channels(),
-		List: d.Channels(), Workspaces: d.Store.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both,
+	d.service = service.New(service.Ports{Store: d.Channels(), Workspaces: d.Store.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both,
 		Log:      log,
 		Settings: func(context.Context, int64) (settings.Settings, error) { return settings.Settings{}, nil },
 		FileText: func(context.Context, []byte) (string, error) { return "", nil },

@@ -154,9 +154,9 @@ func (st *stream) wait(ctx context.Context, signal <-chan struct{}, most time.Du
 		case <-signal:
 			return true, nil
 		case <-timer.C:
-			return st.Partials.PartialOpen(ctx, st.ref)
+			return st.Store.PartialOpen(ctx, st.ref)
 		case <-st.ended:
-			if open, err := st.Partials.PartialOpen(ctx, st.ref); err != nil || !open {
+			if open, err := st.Store.PartialOpen(ctx, st.ref); err != nil || !open {
 				return false, err
 			}
 		}
@@ -211,7 +211,7 @@ func (st *stream) refresh(ctx context.Context) error {
 func (st *stream) change(ctx context.Context, text string) error {
 	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), streamSend) // begins before the lease
 	defer cancel()
-	p, ok, err := st.Partials.BeginPartial(sending, st.ref, st.route, st.pace.Preview == 0, streamLease)
+	p, ok, err := st.Store.BeginPartial(sending, st.ref, st.route, st.pace.Preview == 0, streamLease)
 	if err != nil || !ok {
 		return err
 	}
@@ -223,7 +223,7 @@ func (st *stream) change(ctx context.Context, text string) error {
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), streamStore)
 	defer cancel()
 	st.shown, st.at = text, time.Now()
-	return errors.Join(err, st.Partials.EndPartial(storing, st.ref, id))
+	return errors.Join(err, st.Store.EndPartial(storing, st.ref, id))
 }
 
 // errElsewhere means that another process has begun to show a reply, and its message is not known.
@@ -263,7 +263,7 @@ func (s *Service) quiesce(ctx context.Context, ws int64, d channel.Delivery) (ch
 		case <-time.After(min(look, d.Busy)):
 		}
 		var err error
-		if d, err = s.Deliveries.Delivery(ctx, ws, d.ID); err != nil {
+		if d, err = s.Store.Delivery(ctx, ws, d.ID); err != nil {
 			return d, err
 		}
 	}
@@ -292,7 +292,7 @@ func (s *Service) replace(ctx context.Context, a Account, ws int64, d channel.De
 		s.Log.Info("partial reply sent again", "account", a.Name, "delivery", d.ID, "error", err)
 		_ = adapter.Delete(ctx, d.Place, id) // the message or the chat may be gone
 	}
-	return "", false, s.Partials.EndPartial(ctx, ref, nil)
+	return "", false, s.Store.EndPartial(ctx, ref, nil)
 }
 
 // findPartial returns the ID of the message with a partial reply, empty if it cannot be found. If a process ended while
@@ -310,7 +310,7 @@ func (s *Service) findPartial(ctx context.Context, a Account, d channel.Delivery
 	if err != nil || id == "" {
 		return "", err
 	}
-	return id, s.Partials.EndPartial(ctx, ref, &id)
+	return id, s.Store.EndPartial(ctx, ref, &id)
 }
 
 // withdraw deletes the message with the partial reply of a turn that ended without one.

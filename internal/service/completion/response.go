@@ -17,7 +17,7 @@ func (s *Service) Response(ctx context.Context, ref run.Ref) (out domainconversa
 	if !run.ValidID(ref.Run) {
 		return out, domainconversation.ErrNoResponse(ref)
 	}
-	return s.Responses.Response(ctx, ref)
+	return s.Store.Response(ctx, ref)
 }
 
 // Delete makes a response unreadable. The messages of the conversation remain.
@@ -25,7 +25,7 @@ func (s *Service) Delete(ctx context.Context, ref run.Ref) error {
 	if _, err := s.Response(ctx, ref); err != nil {
 		return err
 	}
-	return s.Responses.DeleteResponse(ctx, ref)
+	return s.Store.DeleteResponse(ctx, ref)
 }
 
 // AcceptedResponse returns the accepted request of a response.
@@ -62,7 +62,7 @@ func (s *Service) follow(ctx context.Context, r Request, out *conversation.Reque
 	}
 	branch := shaOf([]string{out.History.Thread, out.MessageID})
 	out.Conversation, out.History.Turn = "chat-"+hex.EncodeToString(branch[:10]), 1
-	out.History.Earlier, err = s.Responses.Messages(ctx, r.Workspace, before.Conversation, before.Number, imported)
+	out.History.Earlier, err = s.Store.Messages(ctx, r.Workspace, before.Conversation, before.Number, imported)
 	return err
 }
 

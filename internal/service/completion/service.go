@@ -9,8 +9,6 @@ import (
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store      store.Completions
-	Responses  store.Completions
-	Tasks      store.Completions
 	Inbox      *conversation.Service
 	Workspaces store.Workspaces
 	Replies    *replystream.Reader

@@ -51,7 +51,7 @@ func (s *Service) acceptTask(ctx context.Context, r Request) (out Accepted, err 
 		return out, fmt.Errorf("encode the request: %w", err)
 	}
 	made.SHA = sha256.Sum256(asked)
-	same, err := s.Tasks.SameTask(ctx, r.Workspace, made.Key)
+	same, err := s.Store.SameTask(ctx, r.Workspace, made.Key)
 	if err != nil {
 		return out, err
 	}
@@ -60,7 +60,7 @@ func (s *Service) acceptTask(ctx context.Context, r Request) (out Accepted, err 
 	}
 	made.WorkflowID = contract.CompletionID(r.WorkspaceKey, contract.VisibleKey(made.Key), made.Generation)
 	out.Request = conversation.Request{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, MessageID: made.Key}
-	if out.Run, err = s.Tasks.PutTask(ctx, r.Workspace, made); err != nil {
+	if out.Run, err = s.Store.PutTask(ctx, r.Workspace, made); err != nil {
 		return out, err
 	}
 	if out.Run.ArgsSHA != made.SHA {
@@ -88,7 +88,7 @@ func (r Request) pinTask(plain bool) (json.RawMessage, error) {
 
 // taskStatus returns the status of a task.
 func (s *Service) taskStatus(ctx context.Context, ref run.Ref) (out domainconversation.TurnStatus, err error) {
-	r, err := s.Tasks.Task(ctx, ref)
+	r, err := s.Store.Task(ctx, ref)
 	if err != nil {
 		return out, err
 	}

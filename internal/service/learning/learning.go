@@ -56,7 +56,7 @@ type noStarter struct{}
 
 func (noStarter) Start(context.Context, string, string, run.Run) error { return nil }
 
-// New wires the services. It returns an error if a required port is nil.
+// New wires the services.
 func New(p Ports) *Service {
 	s := &Service{Ports: p}
 	if p.Starter == nil {

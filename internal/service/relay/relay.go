@@ -31,22 +31,21 @@ import (
 
 // Ports are the dependencies of the relay.
 type Ports struct {
-	Store     store.Outbox
-	Leftovers store.Outbox
-	Pruner    store.Pruner
-	Keep      Retention
-	Driver    Driver
-	Spaces    Spaces
-	Channels  *channel.Service
-	Imports   *intake.Service
-	Traces    Traces
-	Lost      func(ctx context.Context, r run.Run) error  // ends a run whose workflow closes again and again
-	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
-	Close     time.Duration                               // time without messages after which a conversation ends
-	Every     time.Duration                               // between polls of an empty outbox
-	Stop      time.Duration                               // for which a relay that ends waits for tasks in progress
-	Grace     time.Duration                               // before an unused package is collected
-	Log       *slog.Logger
+	Store    store.Outbox
+	Pruner   store.Pruner
+	Keep     Retention
+	Driver   Driver
+	Spaces   Spaces
+	Channels *channel.Service
+	Imports  *intake.Service
+	Traces   Traces
+	Lost     func(ctx context.Context, r run.Run) error  // ends a run whose workflow closes again and again
+	Remove   func(ctx context.Context, key string) error // deletes an object of the package store
+	Close    time.Duration                               // time without messages after which a conversation ends
+	Every    time.Duration                               // between polls of an empty outbox
+	Stop     time.Duration                               // for which a relay that ends waits for tasks in progress
+	Grace    time.Duration                               // before an unused package is collected
+	Log      *slog.Logger
 }
 
 // Relay delivers outbox tasks in a loop for each lane.

@@ -49,7 +49,7 @@ func setup(t *testing.T) *bundle {
 	space, err := s.Space(t.Context(), "hashing", 8)
 	testkit.Must(t, err)
 	b.space = space
-	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Leftovers: s.Outbox(), Pruner: s.Pruner(),
+	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Pruner: s.Pruner(),
 		Spaces: search.OneSpace{ID: space, Embedder: b.embedder},
 		Remove: b.removed.remove, Every: time.Millisecond, Stop: time.Minute,
 		Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}}

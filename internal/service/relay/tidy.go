@@ -23,10 +23,10 @@ func (r *Relay) Tidy(ctx context.Context) error { return errors.Join(r.Recover(c
 // Recover logs tasks without progress, marks abandoned calls and starts erasure workflows.
 func (r *Relay) Recover(ctx context.Context) error {
 	errs := []error{r.logStuck(ctx)} // a failure must not block the others
-	if _, err := r.Leftovers.ExpireCalls(ctx, callGrace); err != nil {
+	if _, err := r.Store.ExpireCalls(ctx, callGrace); err != nil {
 		errs = append(errs, fmt.Errorf("expire calls: %w", err))
 	}
-	open, err := r.Leftovers.OpenErasures(ctx, packages)
+	open, err := r.Store.OpenErasures(ctx, packages)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("list open erasures: %w", err))
 	}
@@ -43,7 +43,7 @@ func (r *Relay) Recover(ctx context.Context) error {
 // waits for the object store.
 func (r *Relay) Clean(ctx context.Context) error {
 	errs := []error{r.purge(ctx), r.eraseDeleted(ctx)}
-	idle, err := r.Leftovers.IdlePackages(ctx, r.Grace, packages)
+	idle, err := r.Store.IdlePackages(ctx, r.Grace, packages)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("list idle packages: %w", err))
 	}
@@ -73,7 +73,7 @@ func (r *Relay) logStuck(ctx context.Context) error {
 
 // collect advances an idle package. Its object is deleted between two transactions.
 func (r *Relay) collect(ctx context.Context, p outbox.IdlePackage) error {
-	key, err := r.Leftovers.CollectPackage(ctx, p, r.Grace)
+	key, err := r.Store.CollectPackage(ctx, p, r.Grace)
 	if err != nil || key == "" {
 		return err
 	}
@@ -82,7 +82,7 @@ func (r *Relay) collect(ctx context.Context, p outbox.IdlePackage) error {
 	if err := r.Remove(limited, key); err != nil {
 		return err
 	}
-	return r.Leftovers.ForgetPackage(ctx, p)
+	return r.Store.ForgetPackage(ctx, p)
 }
 
 // removal is the time limit for deleting an object. It is shorter than any grace, so that no second
@@ -91,13 +91,13 @@ const removal = 20 * time.Second
 
 // eraseDeleted erases skills whose undo period has passed. Their packages are collected in the next pass.
 func (r *Relay) eraseDeleted(ctx context.Context) error {
-	due, err := r.Leftovers.DeletedLong(ctx, packages)
+	due, err := r.Store.DeletedLong(ctx, packages)
 	if err != nil {
 		return fmt.Errorf("list workspaces with deleted skills: %w", err)
 	}
 	var errs []error
 	for _, ws := range due {
-		if err := r.Leftovers.EraseDeleted(ctx, ws, deletedAtOnce); err != nil {
+		if err := r.Store.EraseDeleted(ctx, ws, deletedAtOnce); err != nil {
 			errs = append(errs, fmt.Errorf("erase deleted skills of workspace %d: %w", ws, err))
 		}
 	}
@@ -111,7 +111,7 @@ const deletedAtOnce = 500
 // purge removes what has expired.
 func (r *Relay) purge(ctx context.Context) error {
 	for {
-		n, err := r.Leftovers.Purge(ctx)
+		n, err := r.Store.Purge(ctx)
 		if err != nil || n == 0 {
 			return err
 		}
