@@ -16,10 +16,8 @@ type Shape struct {
 	Head   string `json:"head"`   // Tower
 	Dim    int    `json:"dim"`    // D, of a skill's vector; a state has 2·D
 	Hidden int    `json:"hidden"` // H, of every inner layer
-	// Scale is the initial κ, 4 by default. √H gives the plain dot product.
+	// Scale is κ, 4 by default. √H gives the plain dot product.
 	Scale float64 `json:"scale,omitempty"`
-	// LearnScale makes κ trainable.
-	LearnScale bool `json:"learn_scale,omitempty"`
 	// Fuse is how the memories near a span are combined to one vector: empty for Mean, or
 	// SimWeighted. It is stored with the weights, because it is part of their meaning.
 	Fuse string `json:"fuse,omitempty"`
