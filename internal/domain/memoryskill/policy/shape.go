@@ -91,7 +91,8 @@ const (
 func (s Shape) Check() error {
 	switch {
 	case s.Head != Tower:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown policy head %q", s.Head), "use tower")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the head of the policy is %q, must be %q", s.Head, Tower),
+			otherPolicy)
 	case s.Dim < 1 || s.Dim > maxDim || s.Hidden < 1 || s.Hidden > maxHidden:
 		return fault.Newf(
 			fault.InvalidArgument,
