@@ -70,6 +70,8 @@ func TestAPatchIsRefusedInTermsOfItsSettings(t *testing.T) {
 		`{"search":{"w_vector":"much"}}`:    {`search.w_vector is "much", must be a number`, "settings.md"},
 		`{"time_zone":7}`:                   {"time_zone is 7, must be text", "settings.md"},
 		`{"search":{"w_type":{"note":""}}}`: {`search.w_type is {"note":""}, must be an object`, "settings.md"},
+		`{"memory":{"skills":{"controller":"ppo"}}}`: {`unknown setting "memory.skills.controller"`,
+			"memory.skills has the settings k"},
 	} {
 		_, err := Patch(Default(), json.RawMessage(patch))
 		f := fault.From(err)

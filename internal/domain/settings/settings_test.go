@@ -11,7 +11,8 @@ import (
 
 func TestWhatIsAbsentHasItsDefault(t *testing.T) {
 	t.Parallel()
-	for _, raw := range []string{"", "{}", `{"nudge":{}}`, `{"of_a_later_version":1}`} {
+	for _, raw := range []string{"", "{}", `{"nudge":{}}`, `{"of_a_later_version":1}`,
+		`{"memory":{"skills":{"controller":"thompson"}}}`} {
 		if s, err := Read(json.RawMessage(raw)); err != nil || !reflect.DeepEqual(s, Default()) {
 			t.Errorf("%q: %+v, %v", raw, s, err)
 		}

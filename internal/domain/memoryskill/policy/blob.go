@@ -29,6 +29,9 @@ const (
 	maxHeader     = 1 << 16
 )
 
+// otherPolicy is the hint for a policy that this package cannot read.
+const otherPolicy = "use another version of the bank, or import only its Markdown files (--skills-only)"
+
 func encodeBlob(kind string, header any, vectors ...[]float64) []byte {
 	head, err := json.Marshal(header)
 	if err != nil {
@@ -58,8 +61,12 @@ func decodeBlob(kind string, blob []byte, header any) (numbers []float64, err er
 		return fault.New(fault.InvalidArgument, "invalid weights file: "+why,
 			"export the weights again; the file was changed")
 	}
-	if len(blob) < prefix+sha256.Size || string(blob[:len(kind)]) != kind {
-		return nil, damaged("wrong file type")
+	if len(blob) < prefix+sha256.Size {
+		return nil, damaged("incomplete")
+	}
+	if has := string(blob[:len(kind)]); has != kind {
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the weights are of type %q, must be %q", has, kind),
+			otherPolicy)
 	}
 	body, sum := blob[:len(blob)-sha256.Size], blob[len(blob)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(sum, want[:]) {

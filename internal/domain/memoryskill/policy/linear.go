@@ -32,22 +32,16 @@ func (l linear) input(dy, dx matrix) {
 }
 
 func relu(m matrix) {
-	for i := range m.rows {
-		r := row(m, i)
-		for j, x := range r {
-			r[j] = max(0, x)
-		}
+	for i, x := range m.data {
+		m.data[i] = max(0, x)
 	}
 }
 
 // reluBackward sets dy to 0 where relu was inactive; y is the output of relu.
 func reluBackward(y, dy matrix) {
-	for i := range y.rows {
-		out, d := row(y, i), row(dy, i)
-		for j := range d {
-			if out[j] <= 0 {
-				d[j] = 0
-			}
+	for i, x := range y.data {
+		if x <= 0 {
+			dy.data[i] = 0
 		}
 	}
 }

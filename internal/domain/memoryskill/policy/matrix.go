@@ -8,41 +8,29 @@ import "gonum.org/v1/gonum/floats"
 // products among goroutines. Here the order of every sum is fixed, nothing is allocated, and an
 // update uses one core.
 type matrix struct {
-	rows, cols, stride int
-	data               []float64
+	rows, cols int
+	data       []float64
 }
 
 func newMatrix(rows, cols int) matrix {
-	return matrix{rows: rows, cols: cols, stride: cols, data: make([]float64, rows*cols)}
+	return matrix{rows: rows, cols: cols, data: make([]float64, rows*cols)}
 }
 
-func row(m matrix, i int) []float64 { return m.data[i*m.stride : i*m.stride+m.cols] }
+func row(m matrix, i int) []float64 { return m.data[i*m.cols : (i+1)*m.cols] }
 
 // top returns the first n rows of m, which share its numbers.
 func top(m matrix, n int) matrix {
-	m.rows = n
-	return m
+	return matrix{rows: n, cols: m.cols, data: m.data[:n*m.cols]}
 }
 
-// columns returns the columns from–to of m, which share its numbers.
-func columns(m matrix, from, to int) matrix {
-	m.cols = to - from
-	m.data = m.data[from:]
-	return m
-}
-
-func zero(m matrix) {
-	for i := range m.rows {
-		clear(row(m, i))
-	}
-}
+func zero(m matrix) { clear(m.data) }
 
 // addProduct sets c to c + a·b.
 func addProduct(a, b, c matrix) {
 	for k := range b.rows {
 		shared := row(b, k)
 		for i := range a.rows {
-			if x := a.data[i*a.stride+k]; x != 0 {
+			if x := a.data[i*a.cols+k]; x != 0 {
 				floats.AddScaled(row(c, i), x, shared)
 			}
 		}
@@ -54,7 +42,7 @@ func addTransposedProduct(a, b, c matrix) {
 	for k := range a.cols {
 		sum := row(c, k)
 		for i := range a.rows {
-			if x := a.data[i*a.stride+k]; x != 0 {
+			if x := a.data[i*a.cols+k]; x != 0 {
 				floats.AddScaled(sum, x, row(b, i))
 			}
 		}
@@ -66,7 +54,7 @@ func addProductTransposed(a, b, c matrix) {
 	for k := range b.rows {
 		shared := row(b, k)
 		for i := range a.rows {
-			c.data[i*c.stride+k] += floats.Dot(row(a, i), shared)
+			c.data[i*c.cols+k] += floats.Dot(row(a, i), shared)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestForwardAndBackward(t *testing.T) {
 	trainer := newTrainer(policy, Adam{}, b, ppo)
 	losses := trainer.minibatch([]int{0})
 
-	logits := row(trainer.net.logitsOf(1), 0)
+	logits := row(trainer.net.logits, 0)
 	nearAll(t, "logits", logits, []float64{-.243781113, .202534746, .133793396, -.366693414})
 	near(t, "value", trainer.net.value.data[0], -.065057479)
 	near(t, "log π", LogProb(logits, []int{2, 0}), -2.450279922)
@@ -79,9 +79,7 @@ func TestForwardAndBackward(t *testing.T) {
 // different candidates, biases, clipped ratios and a step without credit.
 func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 	t.Parallel()
-	learned := TowerShape(3, 5)
-	learned.LearnScale = true
-	for name, shape := range map[string]Shape{"tower": learned, "dot": DotShape(3, 5)} {
+	for name, shape := range map[string]Shape{"tower": TowerShape(3, 5), "dot": DotShape(3, 5)} {
 		for _, valueClip := range []float64{0, .3} {
 			policy, err := NewPolicy(shape, keyedrand.Key{Run: "gradients"})
 			if err != nil {
@@ -95,7 +93,7 @@ func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 			gradient, weights := slices.Clone(trainer.gradient), trainer.policy.weights
 			const step = 1e-5
 			for i := range weights {
-				if !shape.LearnScale && i == len(weights)-1 {
+				if i == len(weights)-1 {
 					if gradient[i] != 0 {
 						t.Errorf("%s: the fixed scale has gradient %v", name, gradient[i])
 					}

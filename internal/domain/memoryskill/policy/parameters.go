@@ -15,7 +15,7 @@ func (s Shape) view(vector []float64) parameters {
 		in, out := sizes[0].in, sizes[0].out
 		sizes = sizes[1:]
 		l := linear{
-			weights: matrix{rows: out, cols: in, stride: in, data: vector[: out*in : out*in]},
+			weights: matrix{rows: out, cols: in, data: vector[: out*in : out*in]},
 			bias:    vector[out*in : out*(in+1) : out*(in+1)],
 		}
 		vector = vector[out*(in+1):]

@@ -70,9 +70,6 @@ func ordered(candidates []Candidate, dim int) ([]Candidate, error) {
 	return sorted, nil
 }
 
-// Candidates returns the IDs of the skills in the order of the logits.
-func (s *Scorer) Candidates() []string { return s.ids }
-
 // Score returns the logit of each candidate for a state of 2·D numbers, and the critic's value of
 // the state.
 func (s *Scorer) Score(state []float64) (logits []float64, value float64, err error) {

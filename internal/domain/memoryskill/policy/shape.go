@@ -16,10 +16,8 @@ type Shape struct {
 	Head   string `json:"head"`   // Tower
 	Dim    int    `json:"dim"`    // D, of a skill's vector; a state has 2·D
 	Hidden int    `json:"hidden"` // H, of every inner layer
-	// Scale is the initial κ, 4 by default. √H gives the plain dot product.
+	// Scale is κ, 4 by default. √H gives the plain dot product.
 	Scale float64 `json:"scale,omitempty"`
-	// LearnScale makes κ trainable.
-	LearnScale bool `json:"learn_scale,omitempty"`
 	// Fuse is how the memories near a span are combined to one vector: empty for Mean, or
 	// SimWeighted. It is stored with the weights, because it is part of their meaning.
 	Fuse string `json:"fuse,omitempty"`
@@ -93,7 +91,8 @@ const (
 func (s Shape) Check() error {
 	switch {
 	case s.Head != Tower:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown policy head %q", s.Head), "use tower")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the head of the policy is %q, must be %q", s.Head, Tower),
+			otherPolicy)
 	case s.Dim < 1 || s.Dim > maxDim || s.Hidden < 1 || s.Hidden > maxHidden:
 		return fault.Newf(
 			fault.InvalidArgument,
