@@ -28,7 +28,7 @@ func setup(t *testing.T, change ...func(*edge.Options)) *bundle {
 	db := pgtest.Open(t)
 	o := edge.Options{Log: slog.New(slog.DiscardHandler), Closing: t.Context(),
 		Keys: &apikey.Service{Ports: apikey.Ports{Store: db.Keys(), Operators: db.OperatorKeys()}},
-		People: &channel.Service{Ports: channel.Ports{People: db.Channels(), Workspaces: db.Store}}}
+		People: &channel.Service{Ports: channel.Ports{Store: db.Channels(), Workspaces: db.Store}}}
 	for _, f := range change {
 		f(&o)
 	}

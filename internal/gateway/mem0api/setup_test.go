@@ -78,7 +78,7 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	}
 	mux := http.NewServeMux()
 	mem0api.Mount(mux, s, o, edge.New(edge.Options{Log: slog.New(slog.DiscardHandler), Keys: b.keys,
-		People:  &channel.Service{Ports: channel.Ports{People: b.Channels(), Workspaces: b.Store.Store}},
+		People:  &channel.Service{Ports: channel.Ports{Store: b.Channels(), Workspaces: b.Store.Store}},
 		Closing: t.Context()}))
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(b.server.Close)

@@ -12,8 +12,7 @@ import (
 	"cairn/internal/store"
 )
 
-// ReadHead reads the head of a bank. It creates the default bank if that does not exist, and the version
-// of a bank that has no active one.
+// ReadHead reads the head of a bank. If the default bank does not exist, ReadHead creates it.
 func (s *Service) ReadHead(ctx context.Context, tx store.Tx, name string) (Head, error) {
 	row, found, err := tx.Banks().BankNamed(ctx, name)
 	if err != nil {
@@ -22,7 +21,7 @@ func (s *Service) ReadHead(ctx context.Context, tx store.Tx, name string) (Head,
 	if found && row.Head > 0 {
 		return s.ReadVersion(ctx, tx, row, row.Head)
 	}
-	if !found && name != Default {
+	if name != Default {
 		return Head{}, fault.New(fault.NotFound, fmt.Sprintf("bank %q not found", name),
 			"run `cairn bank list`, or import a bank with this name")
 	}
