@@ -129,7 +129,7 @@ func (h *App) ServeAccounts(ctx context.Context, accounts []channel.Account) err
 	for {
 		err := h.serveAccounts(ctx, accounts)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the process stops
 		}
 		if err == nil || !temporary(err) {
 			return err

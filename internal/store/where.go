@@ -189,7 +189,7 @@ func (w *where) member(c memory.Condition) (string, error) {
 		other := plain + ` collate "C" ` + operator + " " + w.arg(text) + "::text"
 		var number json.Number
 		if json.Unmarshal(raw, &number) != nil || text == "" || raw[0] == '"' {
-			return other, nil
+			return other, nil //nolint:nilerr // not a number
 		}
 		return "(case when jsonb_typeof(" + value + ") = 'number' then " + plain + "::numeric " + operator + " " +
 			w.arg(string(number)) + "::text::numeric else " + other + " end)", nil

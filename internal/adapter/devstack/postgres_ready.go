@@ -44,7 +44,7 @@ func clearPredecessor(ctx context.Context, data string) error {
 	for {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // no predecessor
 		}
 		first, _, _ := strings.Cut(string(text), "\n")
 		pid, _ := strconv.Atoi(strings.TrimSpace(first))

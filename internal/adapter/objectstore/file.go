@@ -54,7 +54,7 @@ func (s *LocalStore) sweep(before time.Time) error {
 		}
 		info, err := entry.Info()
 		if err != nil || !info.ModTime().Before(before) {
-			return nil
+			return nil //nolint:nilerr // the file has gone, or is in use
 		}
 		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

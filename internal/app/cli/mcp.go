@@ -39,7 +39,7 @@ func (c *cli) runMCP(ctx context.Context, profile string) error {
 		}
 		err = server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: unclosed{c.out}})
 		if ctx.Err() != nil || errors.Is(err, io.EOF) { // interrupted, or the client disconnected
-			return nil
+			return nil //nolint:nilerr // the client has disconnected
 		}
 		return err
 	})

@@ -27,7 +27,7 @@ func setup(t *testing.T, change ...func(*edge.Options)) *bundle {
 	t.Helper()
 	db := pgtest.Open(t)
 	o := edge.Options{Log: slog.New(slog.DiscardHandler), Closing: t.Context(),
-		Keys: &apikey.Service{Ports: apikey.Ports{Store: db.Keys(), Operators: db.OperatorKeys()}},
+		Keys:   &apikey.Service{Ports: apikey.Ports{Store: db.Keys(), Operators: db.OperatorKeys()}},
 		People: &channel.Service{Ports: channel.Ports{Store: db.Channels(), Workspaces: db.Store}}}
 	for _, f := range change {
 		f(&o)

@@ -44,7 +44,7 @@ func (t *turn) stream(e *edge.Stream) error {
 	switch {
 	case t.r.Context().Err() != nil || errors.Is(err, edge.ErrGone):
 		t.abandon()
-		return nil
+		return nil //nolint:nilerr // the client has gone
 	case edge.EndsEarly(err):
 		err = interrupted(err)
 	}

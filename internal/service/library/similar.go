@@ -100,7 +100,7 @@ func (l *Library) meant(
 	}
 	vectors, err := l.Embedder.Embed(ctx, texts)
 	if err != nil || len(vectors) != len(texts) {
-		return nil, nil // embedder unavailable: compare only names and bodies
+		return nil, nil //nolint:nilerr // embedder unavailable: compare only names and bodies
 	}
 	for i, h := range heads {
 		cosine := 0.0

@@ -212,7 +212,7 @@ func (r *reader) joined(raw json.RawMessage, members map[string]json.RawMessage)
 	if r.member != "" {
 		item[r.member] = raw
 	} else if json.Unmarshal(raw, &item) != nil || item == nil {
-		return raw, nil
+		return raw, nil //nolint:nilerr // not an object
 	}
 	strip(item, r.inItems)
 	for _, name := range r.shared {

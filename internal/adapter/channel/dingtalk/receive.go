@@ -49,7 +49,7 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 	if err != nil {
 		return err
 	}
-	conn, _, err := apiclient.DialSocket(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime)
+	conn, _, err := apiclient.DialSocket(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime) //nolint:bodyclose // the socket owns the connection
 	if err != nil {
 		return err
 	}

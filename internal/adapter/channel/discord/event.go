@@ -100,7 +100,7 @@ func (r *receiver) eventsOf(ctx context.Context, f frame) ([]channel.Event, erro
 		var m message
 		if err := json.Unmarshal(f.Data, &m); err != nil {
 			metrics.EventRejected("discord", metrics.Undecodable)
-			return nil, nil // an error would stop all later events
+			return nil, nil //nolint:nilerr // an error would stop all later events
 		}
 		if f.Type == gateway.EventTypeMessageUpdate && m.EditedAt == nil {
 			return nil, nil // Discord has added a preview
@@ -123,7 +123,7 @@ func (r *receiver) eventsOf(ctx context.Context, f frame) ([]channel.Event, erro
 		var d removal
 		if err := json.Unmarshal(f.Data, &d); err != nil {
 			metrics.EventRejected("discord", metrics.Undecodable)
-			return nil, nil // an error would stop all later events
+			return nil, nil //nolint:nilerr // an error would stop all later events
 		}
 		return r.removalEvents(ctx, d)
 	case gateway.EventTypeInteractionCreate:

@@ -112,7 +112,7 @@ func (a *Adapter) dial(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, a.redact(fmt.Errorf("ask Slack for a connection: %w", err))
 	}
-	conn, _, err := a.dialer.DialContext(ctx, address, nil) // the response has no body to close
+	conn, _, err := a.dialer.DialContext(ctx, address, nil) //nolint:bodyclose // the response has no body to close
 	if err != nil {
 		return nil, a.redact(fmt.Errorf("connect to Slack: %w", err), address)
 	}

@@ -51,7 +51,7 @@ func (j Judge) Judge(ctx context.Context, in designer.JudgeInput) (v designer.Ju
 func (j Judge) ask(ctx context.Context, in designer.JudgeInput, q Question) (made bool, err error) {
 	text, problem, err := Ask(ctx, j.Asker, in.Model, in.Ref, q)
 	if _, over := ledger.IsPermanent(err); over || problem != nil || text == "" && err == nil {
-		return false, nil
+		return false, nil //nolint:nilerr // an unusable reply has no score
 	}
 	return err == nil, err
 }

@@ -101,7 +101,7 @@ func (s *Adaptation) decide(ctx context.Context, tx store.Tx, ref run.Ref, out *
 	}
 	if err := head.CheckChangeable(); err != nil {
 		out.Outcome, out.Note = Frozen, err.Error()
-		return nil
+		return nil //nolint:nilerr // the note states it
 	}
 	made, found, err := bank.ReadStep[policyResult](ctx, tx, ref.Run, policyStep)
 	if err != nil {
