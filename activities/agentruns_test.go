@@ -1,10 +1,9 @@
-package activities_test
+package activities
 
 import (
 	"context"
 	"testing"
 
-	"cairn/activities"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -71,7 +70,7 @@ func (s *conversationService) CloseConversation(
 func TestConversationActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &conversationService{}
-	a, c := activities.AgentRuns{Service: s, Closer: s}, &s.calls
+	a, c := AgentRuns{Service: s, Closer: s}, &s.calls
 	known := contract.ConversationBase{Known: true, Fence: 8, Compacts: true}
 	step := contract.StepInput{RunRef: runRef, Step: agent.Step{N: 2}, Base: known}
 	s.stepped.Calls = []agent.CallRef{{Index: 1, Tool: "fetch", Class: agent.Slow}}
@@ -101,7 +100,7 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 func TestARunThatCannotBeClosedIsToldAsItsFault(t *testing.T) {
 	t.Parallel()
 	s := &conversationService{calls: calls{err: fault.New(fault.NotFound, "no run run_7", "")}}
-	_, err := execute(t, activities.AgentRuns{Service: s}.CloseAgent, contract.CloseAgentInput{RunRef: runRef})
+	_, err := execute(t, AgentRuns{Service: s}.CloseAgent, contract.CloseAgentInput{RunRef: runRef})
 	checkError(t, "close", err, string(fault.NotFound), true, false, 0)
 }
 
@@ -110,7 +109,7 @@ func TestOpenNudgePinsAReview(t *testing.T) {
 	s := &conversationService{}
 	s.reviewing.Run = run.Run{Ref: run.Ref{Workspace: 1, Run: "run_9"}, Attempt: 3}
 	s.reviewing.Spec.Budget = agent.ForNudge()
-	a := activities.AgentRuns{
+	a := AgentRuns{
 		Service: s, Spec: func() agentrun.Spec { return agentrun.Spec{} },
 	}
 	in := contract.NudgeInput{
@@ -135,7 +134,7 @@ func (a *approver) Decide(_ context.Context, ws, pending int64, approve bool) (i
 func TestApproveWriteTranslates(t *testing.T) {
 	t.Parallel()
 	p := &approver{}
-	a := activities.AgentRuns{Approver: p}
+	a := AgentRuns{Approver: p}
 	in := contract.ApproveWriteInput{Workspace: 1, Pending: 6, Approve: true}
 	translates(t, a.ApproveWrite, in, &p.calls, "decide 1 6 true", contract.ApproveWriteResult{Skill: 3, Version: 4})
 }

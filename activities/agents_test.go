@@ -1,4 +1,4 @@
-package activities_test
+package activities
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/activities"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -36,7 +35,7 @@ func (s *addService) Close(_ context.Context, ws int64, subject string, reason a
 func TestAddActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &addService{}
-	a, c := activities.Adds{Service: s}, &s.calls
+	a, c := Adds{Service: s}, &s.calls
 	in := contract.RememberInput{Workspace: 1, Subject: "ab"}
 	translates(t, a.AddSessions, in, c, "add 1 ab", contract.AddSessionsResult{Added: 2, More: true})
 	calling(t, a.CloseAdds, contract.CloseAddsInput{RememberInput: in, Reason: agent.Interrupted, Code: "cancelled"}, c,
@@ -95,7 +94,7 @@ func (s *agentService) CloseRefine(
 // ended is the result of ended runs.
 var ended = contract.AgentResult{Reason: agent.Final, Steps: 3, Saved: 1, ReplySeq: 4, Status: "saved"}
 
-func endedRun(t *testing.T) *run.Run {
+func overRun(t *testing.T) *run.Run {
 	t.Helper()
 	raw, err := json.Marshal(run.Result{
 		Reason: agent.Final, Steps: 3, Writes: make([]run.Write, 1), ReplySeq: 4, Status: "saved",
@@ -109,7 +108,7 @@ func endedRun(t *testing.T) *run.Run {
 func TestAgentActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &agentService{}
-	a, c := activities.Agents{Service: s}, &s.calls
+	a, c := Agents{Service: s}, &s.calls
 	in := contract.AgentInput{RunRef: runRef}
 	tool := contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: contract.ConversationBase{Fence: 8}}
 	translates(t, a.KeepSession, in, c, "keep 1/run_7", contract.KeepSessionResult{})
@@ -119,7 +118,7 @@ func TestAgentActivitiesTranslate(t *testing.T) {
 		"record 1/run_7 2 1 [run_5 run_6] 8")
 	s.handed.Handled = true
 	translates(t, a.HandOff, tool, c, "hand off 1/run_7 2 1 8", contract.HandOffResult{Recorded: true})
-	s.over = endedRun(t)
+	s.over = overRun(t)
 	translates(t, a.KeepSession, in, c, "keep 1/run_7", contract.KeepSessionResult{Ended: &ended})
 	translates(t, a.TakeTarget, in, c, "take 1/run_7", contract.TakeTargetResult{Ended: &ended})
 	translates(t, a.AwaitAgent, runRef, c, "await 1/run_7", ended)
@@ -128,7 +127,7 @@ func TestAgentActivitiesTranslate(t *testing.T) {
 func TestARunWhoseResultCannotBeReadIsADefect(t *testing.T) {
 	t.Parallel()
 	s := &agentService{over: &run.Run{Result: json.RawMessage("{")}}
-	a := activities.Agents{Service: s}
+	a := Agents{Service: s}
 	_, session := execute(t, a.KeepSession, contract.AgentInput{RunRef: runRef})
 	_, target := execute(t, a.TakeTarget, contract.AgentInput{RunRef: runRef})
 	_, await := execute(t, a.AwaitAgent, runRef)
@@ -142,14 +141,14 @@ func TestARunWhoseResultCannotBeReadIsADefect(t *testing.T) {
 func TestARunThatHasNotEndedIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	s := &agentService{calls: calls{err: fault.New(fault.Unavailable, "run run_7 has not ended yet", "")}}
-	_, err := execute(t, activities.Agents{Service: s}.AwaitAgent, runRef)
+	_, err := execute(t, Agents{Service: s}.AwaitAgent, runRef)
 	checkError(t, "await", err, string(fault.Unavailable), false, false, 0)
 }
 
 func TestRefineActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &agentService{}
-	a, c := activities.Agents{Service: s}, &s.calls
+	a, c := Agents{Service: s}, &s.calls
 	order := []contract.Place{{Candidate: 2, Score: 0.5}}
 	translates(t, a.RerankFound, runRef, c, "rerank 1/run_7",
 		contract.RerankResult{Order: order, Problem: "half of it"})
@@ -161,7 +160,7 @@ func TestRefineActivitiesTranslate(t *testing.T) {
 func TestReadIdleTranslates(t *testing.T) {
 	t.Parallel()
 	c := &calls{}
-	a := activities.Agents{Idle: func(_ context.Context, in contract.IdleInput) (contract.IdleResult, error) {
+	a := Agents{Idle: func(_ context.Context, in contract.IdleInput) (contract.IdleResult, error) {
 		return contract.IdleResult{Summarize: "run_5"}, c.note("idle %s", fmt.Sprint(in))
 	}}
 	in := contract.IdleInput{Workspace: 1, WorkspaceKey: "w1", Conversation: 2}

@@ -1,4 +1,4 @@
-package activities_test
+package activities
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -48,7 +47,7 @@ func (s *evaluationService) Close(_ context.Context, ref run.Ref, code, reason s
 func TestEvaluationActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &evaluationService{}
-	a, c := activities.Evaluations{Service: s}, &s.calls
+	a, c := Evaluations{Service: s}, &s.calls
 	in, unit := contract.EvaluateInput{RunRef: runRef}, contract.UnitInput{RunRef: runRef, Unit: 4}
 	opened := contract.OpenEvaluationResult{Units: 5, Prepared: 2, Parallel: 3}
 	result := contract.EvaluateResult{Outcome: "over_budget", Rows: 2}
@@ -65,7 +64,7 @@ func TestEvaluationActivitiesTranslate(t *testing.T) {
 func TestAUnitThatHasNotEndedIsAwaited(t *testing.T) {
 	t.Parallel()
 	s := &evaluationService{}
-	a := activities.Evaluations{Service: s}
+	a := Evaluations{Service: s}
 	for code, final := range map[fault.Code]bool{fault.Unavailable: false, fault.QuotaExceeded: true} {
 		s.err = fault.New(code, "no", "")
 		err := perform(t, a.AwaitUnit, contract.UnitInput{RunRef: runRef})

@@ -1,10 +1,9 @@
-package activities_test
+package activities
 
 import (
 	"context"
 	"testing"
 
-	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
@@ -31,8 +30,8 @@ type (
 	probes    struct{ *learningService }
 )
 
-func skillsOf(s *learningService) activities.MemorySkills {
-	return activities.MemorySkills{
+func skillsOf(s *learningService) MemorySkills {
+	return MemorySkills{
 		Builds: builds{s}, Trainings: trainings{s}, Rounds: rounds{s}, Updates: updates{s}, Probes: probes{s},
 	}
 }

@@ -1,10 +1,9 @@
-package activities_test
+package activities
 
 import (
 	"context"
 	"testing"
 
-	"cairn/activities"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/erasure"
@@ -35,7 +34,7 @@ func (s *eraseService) End(_ context.Context, id int64) (erasure.Erasure, bool, 
 func TestEraseActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &eraseService{ended: true}
-	a, c := activities.Erase{Service: s}, &s.calls
+	a, c := Erase{Service: s}, &s.calls
 	in := contract.EraseRef{Erasure: 5}
 	calling(t, a.Fence, in, c, "fence 5")
 	calling(t, a.Stop, in, c, "stop 5")
@@ -73,7 +72,7 @@ func (s *offloadService) Await(_ context.Context, ref run.Ref) (offload.Compacti
 func TestOffloadActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &offloadService{}
-	a, c := activities.Offload{Service: s}, &s.calls
+	a, c := Offload{Service: s}, &s.calls
 	want := contract.OffloadResult{Degraded: true, Groups: 2, Tokens: 40}
 	translates(t, a.Compress, contract.GroupInput{RunRef: runRef, Group: 3}, c, "compress 1/run_7 3",
 		contract.CompressResult{Reason: "model_invalid"})
@@ -99,7 +98,7 @@ func (s *curator) Curate(_ context.Context, ws int64, dryRun bool) (library.Cura
 func TestSweepActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s, k := &sweeper{}, &curator{}
-	a := activities.Sweep{Sweeper: s, Curator: k}
+	a := Sweep{Sweeper: s, Curator: k}
 	translates(t, a.Page, contract.SweepPageInput{Claim: "r/0/1", Rows: 50}, &s.calls, "page r/0/1 50",
 		contract.SweepCounts{Looked: 4, More: true})
 	translates(t, a.Curate, contract.CurateInput{Workspace: 1}, &k.calls, "curate 1 false",
@@ -111,7 +110,7 @@ func TestReflectionActivitiesTranslate(t *testing.T) {
 	var c calls
 	opened := reflection.OpenResult{Run: run.Run{Ref: run.Ref{Workspace: 1, Run: "run_7"}, Attempt: 2}}
 	opened.Spec.Budget = agent.ForReflection()
-	a := activities.Reflect{
+	a := Reflect{
 		Open: func(_ context.Context, in contract.ReflectionInput, id string) (reflection.OpenResult, error) {
 			return opened, c.note("open %s %t", in.Date, id != "")
 		},

@@ -1,10 +1,9 @@
-package activities_test
+package activities
 
 import (
 	"context"
 	"testing"
 
-	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 )
@@ -30,7 +29,7 @@ func (s *reembedService) Mark(_ context.Context, in contract.ReembedMarkInput) e
 func TestReembedActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &reembedService{}
-	a, c := activities.Reembed{Service: s}, &s.calls
+	a, c := Reembed{Service: s}, &s.calls
 	ref := contract.ReembedRef{Workspace: 1, WorkspaceKey: "w1", Space: 2}
 	calling(t, a.Begin, contract.ReembedInput{ReembedRef: ref}, c, "begin 1 2")
 	calling(t, a.Mark, contract.ReembedMarkInput{ReembedRef: ref, State: "paused"}, c, "mark 2 paused")

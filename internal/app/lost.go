@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 )
@@ -13,11 +14,12 @@ import (
 // a reply.
 func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
 	const code, why = string(agent.Lost), "its workflows closed without ending it"
+	closing := contract.CloseInput{RunRef: contract.RefOf("", r), Code: code, Reason: why}
 	switch r.Kind {
 	case run.Turn, run.Nudge, run.Summarize, run.Specialist, run.Retrieve, run.Completion, run.Reflection, run.Flush:
 		_, err = h.AgentRuns.Close(ctx, r.Ref, agent.Lost, why, agentrun.Base{})
 	case run.Distill:
-		_, err = h.Distill.Close(ctx, r.Ref, r.Attempt, code, why)
+		_, err = h.Distill.Close(ctx, closing)
 	case run.Offload:
 		_, err = h.Offload.Close(ctx, r.Ref, nil, code, why)
 	case run.Build:

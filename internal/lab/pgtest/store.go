@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/store"
@@ -119,4 +120,19 @@ func (s *Store) Rows(tables ...string) (out string) {
 		out += fmt.Sprintf("%s %d", table, s.Number("select count(*) from "+table))
 	}
 	return out
+}
+
+// RunRef returns the reference to the first attempt of a run, for the steps of its workflow.
+func RunRef(ref run.Ref) contract.RunRef {
+	return contract.RunRef{Workspace: ref.Workspace, Run: ref.Run, Attempt: 1}
+}
+
+// TaskRef returns the reference to a task of a run.
+func TaskRef(ref run.Ref, key string) contract.TaskRef {
+	return contract.TaskRef{RunRef: RunRef(ref), Task: key}
+}
+
+// CloseInput closes the first attempt of a run.
+func CloseInput(ref run.Ref, code, reason string) contract.CloseInput {
+	return contract.CloseInput{RunRef: RunRef(ref), Code: code, Reason: reason}
 }
