@@ -7,7 +7,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
 )
 
 // endLost ends a run whose workflows have closed again and again without ending it. A turn still gets
@@ -17,11 +16,12 @@ func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
 	closing := contract.CloseInput{RunRef: contract.RefOf("", r), Code: code, Reason: why}
 	switch r.Kind {
 	case run.Turn, run.Nudge, run.Summarize, run.Specialist, run.Retrieve, run.Completion, run.Reflection, run.Flush:
-		_, err = h.AgentRuns.Close(ctx, r.Ref, agent.Lost, why, agentrun.Base{})
+		_, err = h.AgentRuns.Close(ctx, contract.CloseAgentInput{RunRef: closing.RunRef,
+			Reason: agent.Lost, Detail: why})
 	case run.Distill:
 		_, err = h.Distill.Close(ctx, closing)
 	case run.Offload:
-		_, err = h.Offload.Close(ctx, r.Ref, nil, code, why)
+		_, err = h.Offload.Close(ctx, contract.CloseOffloadInput{RunRef: closing.RunRef, Code: code, Why: why})
 	case run.Build:
 		_, err = h.Learning.Builds.Close(ctx, r.Ref, code, why)
 	case run.Train:

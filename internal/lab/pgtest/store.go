@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -135,4 +136,32 @@ func TaskRef(ref run.Ref, key string) contract.TaskRef {
 // CloseInput closes the first attempt of a run.
 func CloseInput(ref run.Ref, code, reason string) contract.CloseInput {
 	return contract.CloseInput{RunRef: RunRef(ref), Code: code, Reason: reason}
+}
+
+// CloseAgent ends the first attempt of a run of the agent loop.
+func CloseAgent(ref run.Ref, reason agent.Reason) contract.CloseAgentInput {
+	return contract.CloseAgentInput{RunRef: RunRef(ref), Reason: reason}
+}
+
+// StepInput requests the response n of a run.
+func StepInput(ref run.Ref, n int) contract.StepInput {
+	return contract.StepInput{RunRef: RunRef(ref), Step: agent.Step{N: n}}
+}
+
+// ToolInput requests the call at a position of a response.
+func ToolInput(ref run.Ref, step, position int) contract.ToolInput {
+	return contract.ToolInput{RunRef: RunRef(ref), Step: step, Position: position}
+}
+
+// Stored returns the stored result of a run that has ended.
+func Stored[R any](t testing.TB, s *store.Store, ref run.Ref) (out R) {
+	t.Helper()
+	testkit.Must(t, s.InWorkspace(t.Context(), ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(r.Result, &out)
+	}))
+	return out
 }

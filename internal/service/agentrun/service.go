@@ -55,6 +55,7 @@ type Ports struct {
 	Replies   Replies     // nil streams no replies
 	Compactor Compactor   // nil truncates long conversations instead
 	Builder   Builder     // nil builds no memories from reviews
+	NudgeSpec func() Spec // returns the configuration of reviews
 	FlushSpec func() Spec // returns the configuration of reviews before a compaction
 }
 
@@ -70,7 +71,7 @@ type Service struct{ Ports }
 // New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("agentrun", map[string]any{"Store": p.Store, "Ledger": p.Ledger, "Tools": p.Tools,
-		"Memory": p.Memory, "FlushSpec": p.FlushSpec})
+		"Memory": p.Memory, "NudgeSpec": p.NudgeSpec, "FlushSpec": p.FlushSpec})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
-	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -46,7 +45,7 @@ type Workflows interface {
 
 // Closer closes a conversation whose workflow is not running.
 type Closer interface {
-	CloseConversation(ctx context.Context, ws, conversation int64, seen nudge.Counters, review bool) error
+	CloseConversation(ctx context.Context, in contract.CloseConversationInput) error
 }
 
 // ConversationPorts are the dependencies of Conversations.
@@ -209,7 +208,8 @@ func (s *Conversations) End(ctx context.Context, ws access.Workspace, name strin
 	if err != nil || ends || v.ClosedAt != nil {
 		return v, err
 	}
-	if err := s.Closer.CloseConversation(ctx, ws.ID, id, v.Counters, true); err != nil {
+	if err := s.Closer.CloseConversation(ctx, contract.CloseConversationInput{Workspace: ws.ID, Conversation: id,
+		Ended: true, Counters: v.Counters}); err != nil {
 		return v, err
 	}
 	return s.Show(ctx, ws, name)

@@ -96,12 +96,15 @@ func (b *bundle) addSaid(who string, said ...transcript.Message) run.Run {
 	return out
 }
 
-func subject(who string) string { return contract.SubjectOf("personal/" + who) }
+// waiting identifies the adds of a person that wait.
+func (b *bundle) waiting(who string) contract.RememberInput {
+	return contract.RememberInput{Workspace: b.A.ID, Subject: contract.SubjectOf("personal/" + who)}
+}
 
 // run makes one call for a person.
-func (b *bundle) run(who string) memoryagent.AddResult {
+func (b *bundle) run(who string) contract.AddSessionsResult {
 	b.t.Helper()
-	out, err := b.adds.Add(b.t.Context(), b.A.ID, subject(who))
+	out, err := b.adds.Add(b.t.Context(), b.waiting(who))
 	testkit.Must(b.t, err)
 	return out
 }
@@ -136,7 +139,7 @@ func TestAddMakesOneCallAndEndsTheRun(t *testing.T) {
 	b := setup(t)
 	b.reply = func(prompt.Material) any { return facts(fact("add", "", "Ada likes figs.", 0)) }
 	r := b.add("ada", "I like figs.")
-	for i, want := range []memoryagent.AddResult{{Added: 1}, {}} {
+	for i, want := range []contract.AddSessionsResult{{Added: 1}, {}} {
 		if got := b.run("ada"); got != want {
 			t.Errorf("call %d: %+v", i, got)
 		}
@@ -149,7 +152,7 @@ func TestAddMakesOneCallAndEndsTheRun(t *testing.T) {
 	if got := b.Rows("outbox", "llm_calls", "memory_histories"); got != "outbox 0, llm_calls 1, memory_histories 1" {
 		t.Error(got)
 	}
-	if got := b.run("bob"); got != (memoryagent.AddResult{}) {
+	if got := b.run("bob"); got != (contract.AddSessionsResult{}) {
 		t.Errorf("without adds: %+v", got)
 	}
 }
@@ -185,15 +188,15 @@ func TestACallKeepsItsAdds(t *testing.T) {
 	first, second := b.add("ada", "One fig."), b.add("ada", "Two plums.")
 	b.Exec("create function fail() returns trigger language plpgsql as $$ begin raise exception 'lost'; end $$")
 	b.Exec("create trigger fail before update on runs for each row when (new.status = 'ended') execute function fail()")
-	if _, err := b.adds.Add(t.Context(), b.A.ID, subject("ada")); err == nil {
+	if _, err := b.adds.Add(t.Context(), b.waiting("ada")); err == nil {
 		t.Fatal("the commit succeeds")
 	}
 	b.Exec("drop trigger fail on runs")
 	third := b.add("ada", "Three pears.")
-	if got := b.run("ada"); got != (memoryagent.AddResult{Added: 2, More: true}) {
+	if got := b.run("ada"); got != (contract.AddSessionsResult{Added: 2, More: true}) {
 		t.Errorf("%+v", got)
 	}
-	if got := b.run("ada"); got != (memoryagent.AddResult{Added: 1}) {
+	if got := b.run("ada"); got != (contract.AddSessionsResult{Added: 1}) {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range []run.Run{first, second, third} {
@@ -339,7 +342,8 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	b := setup(t)
 	first, other := b.add("ada", "I like figs."), b.add("bob", "I like plums.")
 	for range 2 {
-		testkit.Must(t, b.adds.Close(t.Context(), b.A.ID, subject("ada"), agent.Interrupted, "cancelled"))
+		testkit.Must(t, b.adds.Close(t.Context(), contract.CloseAddsInput{RememberInput: b.waiting("ada"),
+			Reason: agent.Interrupted, Code: "cancelled"}))
 	}
 	if got := b.report(first); got.Status != memoryagent.Failed || got.Reason != agent.Interrupted {
 		t.Errorf("%+v", got)
@@ -358,7 +362,7 @@ func TestTwoAttemptsAtOnceHaveOneEffect(t *testing.T) {
 	done := make(chan error, 4)
 	for range cap(done) {
 		go func() {
-			_, err := b.adds.Add(context.WithoutCancel(t.Context()), b.A.ID, subject("ada"))
+			_, err := b.adds.Add(context.WithoutCancel(t.Context()), b.waiting("ada"))
 			done <- err
 		}()
 	}

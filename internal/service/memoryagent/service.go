@@ -3,6 +3,7 @@ package memoryagent
 import (
 	"context"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
@@ -13,12 +14,7 @@ import (
 
 // Delegator is the part of the agent loop that processes hand-offs.
 type Delegator interface {
-	RunThrough(
-		ctx context.Context,
-		ref run.Ref,
-		n, position int,
-		base agentrun.Base,
-	) (agentrun.RunView, Result, bool, error)
+	RunThrough(ctx context.Context, in contract.ToolInput) (agentrun.RunView, Result, bool, error)
 	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
 }
 
