@@ -1,11 +1,9 @@
 package activities
 
 import (
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 )
 
@@ -39,9 +37,3 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 func (a Distill) RegisterBatch(w worker.ActivityRegistry) {
 	table{contract.Publish: step(quick, a.Service.Publish)}.register(w)
 }
-
-func register(w worker.ActivityRegistry, name string, fn any) {
-	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-}
-
-func ref(in contract.RunRef) run.Ref { return run.Ref{Workspace: in.Workspace, Run: in.Run} }

@@ -92,8 +92,10 @@ func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	for name, err := range failing(t, queued, fault.New(fault.Unavailable, "another has it", "")) {
 		checkError(t, name, err, string(fault.Unavailable), false, true, 0)
 	}
-	for name, err := range failing(t, queued, fault.New(fault.NotFound, "no such run", "")) {
-		checkError(t, name, err, string(fault.NotFound), true, false, 0)
+	for _, code := range []fault.Code{fault.NotFound, fault.QuotaExceeded} {
+		for name, err := range failing(t, queued, fault.New(code, "no", "")) {
+			checkError(t, name, err, string(code), true, false, 0)
+		}
 	}
 }
 

@@ -29,28 +29,32 @@ type BuildService interface {
 
 // RegisterMain registers the database steps with w.
 func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
-	register(w, contract.OpenBuild, a.OpenBuild)
-	register(w, contract.CloseBuild, a.CloseBuild)
-	register(w, contract.OpenRound, a.OpenRound)
-	register(w, contract.CloseRound, a.CloseRound)
-	register(w, contract.OpenAdapt, a.OpenAdapt)
-	register(w, contract.CloseAdapt, a.CloseAdapt)
-	register(w, contract.OpenProbe, a.OpenProbe)
-	register(w, contract.CloseProbe, a.CloseProbe)
-	register(w, contract.OpenTraining, a.OpenTraining)
-	register(w, contract.CloseTraining, a.CloseTraining)
+	table{
+		contract.OpenBuild:     a.OpenBuild,
+		contract.CloseBuild:    a.CloseBuild,
+		contract.OpenRound:     a.OpenRound,
+		contract.CloseRound:    a.CloseRound,
+		contract.OpenAdapt:     a.OpenAdapt,
+		contract.CloseAdapt:    a.CloseAdapt,
+		contract.OpenProbe:     a.OpenProbe,
+		contract.CloseProbe:    a.CloseProbe,
+		contract.OpenTraining:  a.OpenTraining,
+		contract.CloseTraining: a.CloseTraining,
+	}.register(w)
 }
 
 // RegisterLLM registers the steps that call a model.
 func (a MemorySkills) RegisterLLM(w worker.ActivityRegistry) {
-	register(w, contract.BuildSpan, a.BuildSpan)
-	register(w, contract.MakeProbes, a.MakeProbes)
-	register(w, contract.AskProbe, a.AskProbe)
+	table{
+		contract.BuildSpan:  a.BuildSpan,
+		contract.MakeProbes: a.MakeProbes,
+		contract.AskProbe:   a.AskProbe,
+	}.register(w)
 }
 
 // OpenBuild stores the session of a build and counts its spans.
 func (a MemorySkills) OpenBuild(ctx context.Context, in contract.BuildInput) (contract.OpenBuildResult, error) {
-	spans, over, err := a.Builds.Open(ctx, ref(in.RunRef))
+	spans, over, err := a.Builds.Open(ctx, in.Ref())
 	return contract.OpenBuildResult{Spans: spans, Ended: encoded(over, buildResult)}, temporalError(err)
 }
 
@@ -66,7 +70,7 @@ func encoded[T, R any](over *T, encode func(T) R) *R {
 // BuildSpan extracts memories from one span.
 func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out contract.BuildSpanResult, err error) {
 	defer heartbeat(ctx)()
-	o, err := a.Builds.BuildSpan(ctx, ref(in.RunRef), in.Span)
+	o, err := a.Builds.BuildSpan(ctx, in.Ref(), in.Span)
 	if err != nil {
 		return out, temporalError(err)
 	}
@@ -83,7 +87,7 @@ func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out
 
 // CloseBuild closes a build.
 func (a MemorySkills) CloseBuild(ctx context.Context, in contract.CloseInput) (contract.BuildResult, error) {
-	out, err := a.Builds.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	out, err := a.Builds.Close(ctx, in.Ref(), in.Code, in.Reason)
 	return buildResult(out), temporalError(err)
 }
 

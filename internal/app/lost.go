@@ -33,7 +33,7 @@ func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
 	case run.Probe:
 		_, err = h.Learning.Probes.Close(ctx, r.Ref, code, why)
 	case run.Evaluate:
-		_, err = h.Evaluations.Close(ctx, r.Ref, code, why)
+		_, err = h.Evaluations.Close(ctx, closing)
 	default:
 		return fmt.Errorf("end run %s as lost: unknown kind %q", r.Ref.Run, r.Kind)
 	}

@@ -169,8 +169,7 @@ type shownText struct {
 
 // shown returns the candidates that still exist.
 func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []contract.Place) (
-	out []shownText,
-	err error) {
+	out []shownText, err error) {
 	var ranked []memories.RankedItem
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
@@ -257,7 +256,7 @@ func readOrder(text string, shown []shownText) (out []contract.Place, err error)
 		case one.Score == nil || *one.Score < 0 || *one.Score > 1:
 			return nil, errScore
 		case !slices.ContainsFunc(out, func(p contract.Place) bool { return p.Candidate == shown[at].place }):
-			out = append(out, contract.Place{shown[at].place, *one.Score})
+			out = append(out, contract.Place{Candidate: shown[at].place, Score: *one.Score})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b contract.Place) int { return int(1e6 * (b.Score - a.Score)) })
