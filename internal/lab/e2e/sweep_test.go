@@ -74,7 +74,8 @@ func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.Sweep
 	b.t.Helper()
 	for {
 		b.pages++
-		counts, err := s.Page(b.t.Context(), contract.SweepPageInput{Claim: fmt.Sprintf("test/%d", b.pages), Rows: rows})
+		counts, err := s.Page(b.t.Context(), contract.SweepPageInput{Claim: fmt.Sprintf("test/%d", b.pages),
+			Rows: rows})
 		testkit.Must(b.t, err)
 		total.Looked, total.Started, total.Empty, total.Skipped = total.Looked+counts.Looked,
 			total.Started+counts.Started, total.Empty+counts.Empty, total.Skipped+counts.Skipped

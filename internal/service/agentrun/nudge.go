@@ -42,7 +42,10 @@ func (s *Service) openReview(ctx context.Context, r contract.NudgeInput) (out co
 			return err
 		}
 		if capped, err := cappedToday(ctx, tx); err != nil || capped {
-			out.Ended = &contract.AgentResult{Status: NudgeCapped, Reason: agent.OverBudget, ReplySeq: -1}
+			out = contract.OpenNudgeResult{
+				RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey},
+				Ended:  &contract.AgentResult{Status: NudgeCapped, Reason: agent.OverBudget, ReplySeq: -1},
+			}
 			return err
 		}
 		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)

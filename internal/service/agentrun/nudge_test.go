@@ -46,7 +46,10 @@ func (b *bundle) open(r contract.NudgeInput) (out review) {
 	opened, err := b.OpenNudge(b.t.Context(), r)
 	testkit.Must(b.t, err)
 	out.Ended = opened.Ended
-	if opened.Run == "" {
+	if want := (contract.RunRef{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey}); opened.Run == "" {
+		if opened.RunRef != want {
+			b.t.Errorf("not started: %+v", opened)
+		}
 		return out
 	}
 	testkit.Must(b.t, b.InWorkspace(b.t.Context(), r.Workspace, func(ctx context.Context, tx store.Tx) error {

@@ -37,7 +37,8 @@ func TestPublishMakesASkillWithItsPackage(t *testing.T) {
 	r, c := d.published(d.request(talk("Checkout")))
 	task := r.Tasks[0]
 	if r.Outcome != run.Completed || c.Outcome != string(distillation.Created) || c.Version != 1 ||
-		task.SkillID != c.Skill || task.Skill != "service_deployment_rollback" && task.Skill != "service-deployment-rollback" ||
+		task.SkillID != c.Skill ||
+		task.Skill != "service_deployment_rollback" && task.Skill != "service-deployment-rollback" ||
 		task.Status != skill.Active {
 		t.Fatalf("ended as %q with %+v", r.Outcome, task)
 	}

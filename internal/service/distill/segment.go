@@ -52,7 +52,8 @@ func (s *Service) Segment(ctx context.Context, in contract.RunRef) (contract.Seg
 		}
 		err := s.ask(ctx, j, q)
 		if f, ended := ledger.IsPermanent(err); ended {
-			return segmented(nil), s.endRun(ctx, ref, outcomeOf(f), reasonOf(f), distillation.Result{Code: string(f.Code)})
+			return segmented(nil), s.endRun(ctx, ref, outcomeOf(f), reasonOf(f),
+				distillation.Result{Code: string(f.Code)})
 		}
 		if err != nil {
 			return contract.SegmentResult{}, err
