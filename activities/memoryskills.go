@@ -11,7 +11,8 @@ import (
 	"cairn/internal/service/learning/build"
 )
 
-// MemorySkills are the activities of memory skills: builds, and the training of policies and banks.
+// MemorySkills are the activities of memory skills: builds, and the training of policies and banks. Their
+// services have results that workflows know in part, so each activity converts the result of its service.
 type MemorySkills struct {
 	Builds    BuildService
 	Trainings TrainService

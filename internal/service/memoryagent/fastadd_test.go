@@ -379,6 +379,35 @@ func TestTwoAttemptsAtOnceHaveOneEffect(t *testing.T) {
 	}
 }
 
+// The stored result of a run is what workflows get. A result that cannot be read is a defect.
+func TestARunThatHasEndedGivesItsResult(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.add("ada", "I like figs.")
+	ref := pgtest.RunRef(r.Ref)
+	if _, err := b.agents.Await(t.Context(), ref); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("before its end: %v", err)
+	}
+	b.Exec(`update runs set status = 'ended', outcome = 'completed', result = '{"reason": "final", "steps": 3, ` +
+		`"writes": [{}], "reply_seq": 4, "status": "saved"}'`)
+	want := contract.AgentResult{Reason: agent.Final, Steps: 3, Saved: 1, ReplySeq: 4, Status: "saved"}
+	if got, err := b.agents.Await(t.Context(), ref); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	kept, err := b.agents.KeepSession(t.Context(), contract.AgentInput{RunRef: ref})
+	if err != nil || kept.Ended == nil || *kept.Ended != want {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	b.Exec("update runs set result = '[]'")
+	_, awaited := b.agents.Await(t.Context(), ref)
+	_, err = b.agents.KeepSession(t.Context(), contract.AgentInput{RunRef: ref})
+	for name, err := range map[string]error{"await": awaited, "session": err} {
+		if fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestNewRequiresPorts(t *testing.T) {
 	t.Parallel()
 	if _, err := memoryagent.NewAdder(memoryagent.AdderPorts{}); err == nil {
