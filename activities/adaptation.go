@@ -18,26 +18,26 @@ type AdaptService interface {
 
 // OpenAdapt claims a bank and the decisions for an update. It fails if another run holds the bank.
 func (a MemorySkills) OpenAdapt(ctx context.Context, in contract.AdaptInput) (contract.OpenAdaptResult, error) {
-	decisions, over, err := a.Updates.Open(ctx, ref(in.RunRef))
+	decisions, over, err := a.Updates.Open(ctx, in.Ref())
 	return contract.OpenAdaptResult{Decisions: decisions, Ended: encoded(over, adaptResult)}, queueError(err)
 }
 
 // AdaptPolicy trains a policy with the decisions of an update.
 func (a MemorySkills) AdaptPolicy(ctx context.Context, in contract.AdaptInput) (contract.AdaptPolicyResult, error) {
 	defer heartbeat(ctx)()
-	trials, err := a.Updates.Adapt(ctx, ref(in.RunRef))
+	trials, err := a.Updates.Adapt(ctx, in.Ref())
 	return contract.AdaptPolicyResult{Trials: trials}, temporalError(err)
 }
 
 // ShadowTrial runs a held-out conversation with both policies.
 func (a MemorySkills) ShadowTrial(ctx context.Context, in contract.TrialInput) error {
 	defer heartbeat(ctx)()
-	return temporalError(a.Updates.PlayTrial(ctx, ref(in.RunRef), in.Trial))
+	return temporalError(a.Updates.PlayTrial(ctx, in.Ref(), in.Trial))
 }
 
 // CloseAdapt compares both policies and closes the update.
 func (a MemorySkills) CloseAdapt(ctx context.Context, in contract.CloseInput) (contract.AdaptResult, error) {
-	out, err := a.Updates.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	out, err := a.Updates.Close(ctx, in.Ref(), in.Code, in.Reason)
 	return adaptResult(out), temporalError(err)
 }
 

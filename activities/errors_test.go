@@ -1,4 +1,4 @@
-package activities_test
+package activities
 
 import (
 	"context"
@@ -9,12 +9,24 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/service/channel"
 	"cairn/internal/service/ledger"
 )
+
+// failing runs a step and an effect whose methods fail with err, and returns the errors of the
+func failing(t *testing.T, m mode, err error) map[string]error {
+	t.Helper()
+	in := contract.RunRef{Run: "run_7"}
+	result := step(m, func(context.Context, contract.RunRef) (contract.SegmentResult, error) {
+		return contract.SegmentResult{Ended: true}, err
+	})
+	without := effect(m, func(context.Context, contract.RunRef) error { return err })
+	_, of := execute(t, result, in)
+	return map[string]error{"step": of, "effect": perform(t, without, in)}
+}
 
 func TestErrorsSayWhetherAndWhenToTryAgain(t *testing.T) {
 	t.Parallel()
@@ -41,9 +53,11 @@ func TestErrorsSayWhetherAndWhenToTryAgain(t *testing.T) {
 		"unexpected":        {errors.New("a defect"), string(fault.Internal), false, false, 0},
 		"unexpected, coded": {fault.New(fault.Internal, "a defect", ""), string(fault.Internal), false, false, 0},
 	} {
-		service := &distillService{calls: calls{err: c.err}}
-		err := perform(t, activities.Distill{Service: service}.Judge, contract.TaskRef{RunRef: runRef})
-		checkError(t, name, err, c.code, c.final, c.benign, c.wait)
+		for _, m := range []mode{quick, slow} {
+			for of, err := range failing(t, m, c.err) {
+				checkError(t, name+", "+of, err, c.code, c.final, c.benign, c.wait)
+			}
+		}
 	}
 }
 
@@ -64,28 +78,34 @@ func checkError(t *testing.T, name string, err error, code string, final, benign
 
 func TestACancelledActivityIsCancelled(t *testing.T) {
 	t.Parallel()
-	service := &distillService{calls: calls{err: fmt.Errorf("ask: %w", context.Canceled)}}
-	err := perform(t, activities.Distill{Service: service}.Judge, contract.TaskRef{RunRef: runRef})
-	var app *temporal.ApplicationError
-	if err == nil || errors.As(err, &app) && app.Type() == string(fault.Cancelled) {
-		t.Errorf("%v", err)
+	for name, err := range failing(t, slow, fmt.Errorf("ask: %w", context.Canceled)) {
+		var app *temporal.ApplicationError
+		if err == nil || errors.As(err, &app) && app.Type() == string(fault.Cancelled) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
 // A bank or a target that is not free yet is part of normal operation.
 func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	t.Parallel()
-	taken := calls{err: fault.New(fault.Unavailable, "another has it", "")}
-	skills := skillsOf(&learningService{calls: taken})
-	agents := activities.Agents{Service: &agentService{calls: taken}}
-	_, round := execute(t, skills.OpenRound, contract.EvolveInput{RunRef: runRef})
-	_, update := execute(t, skills.OpenAdapt, contract.AdaptInput{RunRef: runRef})
-	_, training := execute(t, skills.OpenTraining, contract.TrainInput{RunRef: runRef})
-	_, target := execute(t, agents.TakeTarget, contract.AgentInput{RunRef: runRef})
-	for name, err := range map[string]error{"round": round, "update": update, "training": training, "target": target} {
+	for name, err := range failing(t, queued, fault.New(fault.Unavailable, "another has it", "")) {
 		checkError(t, name, err, string(fault.Unavailable), false, true, 0)
 	}
-	skills = skillsOf(&learningService{calls: calls{err: fault.New(fault.NotFound, "no such run", "")}})
-	_, err := execute(t, skills.OpenRound, contract.EvolveInput{RunRef: runRef})
-	checkError(t, "another failure", err, string(fault.NotFound), true, false, 0)
+	for _, code := range []fault.Code{fault.NotFound, fault.QuotaExceeded} {
+		for name, err := range failing(t, queued, fault.New(code, "no", "")) {
+			checkError(t, name, err, string(code), true, false, 0)
+		}
+	}
+}
+
+// A chat platform may state when to try again.
+func TestAPlatformThatRefusesIsNoFailure(t *testing.T) {
+	t.Parallel()
+	for name, err := range failing(t, sends, &channel.SendError{Reason: "slow down", RetryAfter: time.Minute}) {
+		checkError(t, name, err, string(fault.RateLimited), false, true, time.Minute)
+	}
+	for name, err := range failing(t, sends, fault.New(fault.NotFound, "no such delivery", "")) {
+		checkError(t, name, err, string(fault.NotFound), true, false, 0)
+	}
 }

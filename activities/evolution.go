@@ -19,14 +19,14 @@ type EvolveService interface {
 
 // OpenRound claims a bank for a round. It fails if another run holds it.
 func (a MemorySkills) OpenRound(ctx context.Context, in contract.EvolveInput) (contract.OpenRoundResult, error) {
-	over, err := a.Rounds.Open(ctx, ref(in.RunRef))
+	over, err := a.Rounds.Open(ctx, in.Ref())
 	return contract.OpenRoundResult{Ended: encoded(over, evolveResult)}, queueError(err)
 }
 
 // MineRound selects the cases of a round.
 func (a MemorySkills) MineRound(ctx context.Context, in contract.EvolveInput) (contract.MineRoundResult, error) {
 	defer heartbeat(ctx)()
-	n, err := a.Rounds.Mine(ctx, ref(in.RunRef))
+	n, err := a.Rounds.Mine(ctx, in.Ref())
 	return contract.MineRoundResult{Cases: n}, temporalError(err)
 }
 
@@ -35,19 +35,19 @@ func (a MemorySkills) DesignRound(
 	ctx context.Context, in contract.EvolveInput,
 ) (out contract.DesignRoundResult, err error) {
 	defer heartbeat(ctx)()
-	out.Trials, err = a.Rounds.Design(ctx, ref(in.RunRef))
+	out.Trials, err = a.Rounds.Design(ctx, in.Ref())
 	return out, temporalError(err)
 }
 
 // Trial runs a held-out conversation with both banks.
 func (a MemorySkills) Trial(ctx context.Context, in contract.TrialInput) error {
 	defer heartbeat(ctx)()
-	return temporalError(a.Rounds.PlayTrial(ctx, ref(in.RunRef), in.Trial))
+	return temporalError(a.Rounds.PlayTrial(ctx, in.Ref(), in.Trial))
 }
 
 // CloseRound compares both banks and closes the round.
 func (a MemorySkills) CloseRound(ctx context.Context, in contract.CloseInput) (contract.EvolveResult, error) {
-	r, err := a.Rounds.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	r, err := a.Rounds.Close(ctx, in.Ref(), in.Code, in.Reason)
 	return evolveResult(r), temporalError(err)
 }
 

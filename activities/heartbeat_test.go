@@ -1,44 +1,59 @@
-package activities_test
+package activities
 
 import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 
-	"cairn/activities"
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/run"
 )
 
-// slowService runs until its heartbeat was received.
-type slowService struct {
-	distillService
-	heard chan struct{}
-}
-
-func (s *slowService) Judge(ctx context.Context, _ run.Ref, _ string) error {
-	select {
-	case <-s.heard:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// An activity in a mode with heartbeats sends them while its method runs, with or without a result.
+func TestAStepThatTakesLongSendsHeartbeats(t *testing.T) {
+	t.Parallel()
+	for name, build := range map[string]func(wait func(context.Context) error) any{
+		"step": func(wait func(context.Context) error) any {
+			return step(slow, func(ctx context.Context, _ contract.TaskRef) (contract.DraftResult, error) {
+				return contract.DraftResult{}, wait(ctx)
+			})
+		},
+		"effect": func(wait func(context.Context) error) any {
+			return effect(slow, func(ctx context.Context, _ contract.TaskRef) error { return wait(ctx) })
+		},
+	} {
+		received := make(chan struct{})
+		e := environment(t)
+		e.RegisterActivityWithOptions(build(func(ctx context.Context) error {
+			select {
+			case <-received:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}), activity.RegisterOptions{Name: contract.Judge})
+		var once sync.Once
+		e.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) {
+			once.Do(func() { close(received) })
+		})
+		if _, err := e.ExecuteActivity(contract.Judge, contract.TaskRef{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
-func TestAStepThatTakesLongTellsThatItLives(t *testing.T) {
+func TestAQuickStepSendsNoHeartbeats(t *testing.T) {
 	t.Parallel()
-	service := &slowService{heard: make(chan struct{})}
 	e := environment(t)
-	e.RegisterActivityWithOptions(activities.Distill{Service: service}.Judge,
-		activity.RegisterOptions{Name: contract.Judge})
-	var once sync.Once
-	e.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) {
-		once.Do(func() { close(service.heard) })
-	})
-	if _, err := e.ExecuteActivity(contract.Judge, contract.TaskRef{RunRef: runRef}); err != nil {
+	e.RegisterActivityWithOptions(effect(quick, func(context.Context, contract.TaskRef) error {
+		time.Sleep(3 * leastHeartbeat)
+		return nil
+	}), activity.RegisterOptions{Name: contract.Judge})
+	e.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { t.Error("heartbeat received") })
+	if _, err := e.ExecuteActivity(contract.Judge, contract.TaskRef{}); err != nil {
 		t.Error(err)
 	}
 }

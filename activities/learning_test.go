@@ -1,10 +1,9 @@
-package activities_test
+package activities
 
 import (
 	"context"
 	"testing"
 
-	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill/designer"
@@ -31,8 +30,8 @@ type (
 	probes    struct{ *learningService }
 )
 
-func skillsOf(s *learningService) activities.MemorySkills {
-	return activities.MemorySkills{
+func skillsOf(s *learningService) MemorySkills {
+	return MemorySkills{
 		Builds: builds{s}, Trainings: trainings{s}, Rounds: rounds{s}, Updates: updates{s}, Probes: probes{s},
 	}
 }
@@ -166,15 +165,15 @@ func (s probes) Close(_ context.Context, ref run.Ref, code, reason string) (live
 
 // Inputs that close runs, and their results.
 var (
-	closing     = contract.CloseInput{RunRef: runRef, Code: "cancelled", Reason: "asked"}
-	buildResult = contract.BuildResult{Outcome: string(run.CompletedPartial), Spans: 5, Failed: 1, Added: 2, Updated: 1}
-	trainResult = contract.TrainResult{
+	closing   = contract.CloseInput{RunRef: runRef, Code: "cancelled", Reason: "asked"}
+	buildWant = contract.BuildResult{Outcome: string(run.CompletedPartial), Spans: 5, Failed: 1, Added: 2, Updated: 1}
+	trainWant = contract.TrainResult{
 		Outcome: "completed", Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5,
 	}
 	trainingOpened = contract.OpenTrainingResult{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Trials: 2}
-	evolveResult   = contract.EvolveResult{Outcome: "promoted", Cases: 3, Traces: 6, Mean: 0.5}
-	adaptResult    = contract.AdaptResult{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
-	probeResult    = contract.ProbeResult{Outcome: "completed", Probes: 3, Scored: 2, Mean: 0.5}
+	evolveWant     = contract.EvolveResult{Outcome: "promoted", Cases: 3, Traces: 6, Mean: 0.5}
+	adaptWant      = contract.AdaptResult{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
+	probeWant      = contract.ProbeResult{Outcome: "completed", Probes: 3, Scored: 2, Mean: 0.5}
 )
 
 func TestBuildActivitiesTranslate(t *testing.T) {
@@ -185,9 +184,9 @@ func TestBuildActivitiesTranslate(t *testing.T) {
 	translates(t, a.OpenBuild, in, c, "open build 1/run_7", contract.OpenBuildResult{Spans: 5})
 	translates(t, a.BuildSpan, contract.SpanInput{RunRef: runRef, Span: 4}, c, "span 1/run_7 4",
 		contract.BuildSpanResult{Outcome: "ok", Done: 2, Refused: 1})
-	translates(t, a.CloseBuild, closing, c, "close build 1/run_7 cancelled asked", buildResult)
+	translates(t, a.CloseBuild, closing, c, "close build 1/run_7 cancelled asked", buildWant)
 	s.over = true
-	translates(t, a.OpenBuild, in, c, "open build 1/run_7", contract.OpenBuildResult{Spans: 5, Ended: &buildResult})
+	translates(t, a.OpenBuild, in, c, "open build 1/run_7", contract.OpenBuildResult{Spans: 5, Ended: &buildWant})
 }
 
 func TestTrainActivitiesTranslate(t *testing.T) {
@@ -202,10 +201,10 @@ func TestTrainActivitiesTranslate(t *testing.T) {
 	translates(t, a.Learn, iteration, c, "learn 1/run_7 1 2", contract.IterationResult{Reward: 0.25, Policy: "p"})
 	translates(t, a.CloseStage, stage, c, "close stage 1/run_7 1", contract.StageResult{Stop: true, Best: 0.75})
 	calling(t, a.TrainTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "train trial 1/run_7 5")
-	translates(t, a.CloseTraining, closing, c, "close training 1/run_7 cancelled asked", trainResult)
+	translates(t, a.CloseTraining, closing, c, "close training 1/run_7 cancelled asked", trainWant)
 	s.over = true
 	over := trainingOpened
-	over.Ended = &trainResult
+	over.Ended = &trainWant
 	translates(t, a.OpenTraining, in, c, "open training 1/run_7", over)
 }
 
@@ -218,10 +217,10 @@ func TestEvolveActivitiesTranslate(t *testing.T) {
 	translates(t, a.MineRound, in, c, "mine 1/run_7", contract.MineRoundResult{Cases: 3})
 	translates(t, a.DesignRound, in, c, "design 1/run_7", contract.DesignRoundResult{})
 	calling(t, a.Trial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "trial 1/run_7 5")
-	translates(t, a.CloseRound, closing, c, "close round 1/run_7 cancelled asked", evolveResult)
+	translates(t, a.CloseRound, closing, c, "close round 1/run_7 cancelled asked", evolveWant)
 	s.over, s.trials = true, 6
 	translates(t, a.DesignRound, in, c, "design 1/run_7", contract.DesignRoundResult{Trials: 6})
-	translates(t, a.OpenRound, in, c, "open round 1/run_7", contract.OpenRoundResult{Ended: &evolveResult})
+	translates(t, a.OpenRound, in, c, "open round 1/run_7", contract.OpenRoundResult{Ended: &evolveWant})
 }
 
 func TestAdaptActivitiesTranslate(t *testing.T) {
@@ -232,9 +231,9 @@ func TestAdaptActivitiesTranslate(t *testing.T) {
 	translates(t, a.OpenAdapt, in, c, "open adapt 1/run_7", contract.OpenAdaptResult{Decisions: 9})
 	translates(t, a.AdaptPolicy, in, c, "adapt 1/run_7", contract.AdaptPolicyResult{Trials: 4})
 	calling(t, a.ShadowTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "shadow trial 1/run_7 5")
-	translates(t, a.CloseAdapt, closing, c, "close adapt 1/run_7 cancelled asked", adaptResult)
+	translates(t, a.CloseAdapt, closing, c, "close adapt 1/run_7 cancelled asked", adaptWant)
 	s.over = true
-	translates(t, a.OpenAdapt, in, c, "open adapt 1/run_7", contract.OpenAdaptResult{Decisions: 9, Ended: &adaptResult})
+	translates(t, a.OpenAdapt, in, c, "open adapt 1/run_7", contract.OpenAdaptResult{Decisions: 9, Ended: &adaptWant})
 }
 
 func TestProbeActivitiesTranslate(t *testing.T) {
@@ -245,7 +244,7 @@ func TestProbeActivitiesTranslate(t *testing.T) {
 	translates(t, a.OpenProbe, in, c, "open probe 1/run_7", contract.OpenProbeResult{})
 	translates(t, a.MakeProbes, in, c, "make 1/run_7", contract.MakeProbesResult{Probes: 3})
 	calling(t, a.AskProbe, contract.AskInput{RunRef: runRef, Probe: 1}, c, "ask 1/run_7 1")
-	translates(t, a.CloseProbe, closing, c, "close probe 1/run_7 cancelled asked", probeResult)
+	translates(t, a.CloseProbe, closing, c, "close probe 1/run_7 cancelled asked", probeWant)
 	s.over = true
-	translates(t, a.OpenProbe, in, c, "open probe 1/run_7", contract.OpenProbeResult{Ended: &probeResult})
+	translates(t, a.OpenProbe, in, c, "open probe 1/run_7", contract.OpenProbeResult{Ended: &probeWant})
 }

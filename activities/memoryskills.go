@@ -11,7 +11,8 @@ import (
 	"cairn/internal/service/learning/build"
 )
 
-// MemorySkills are the activities of memory skills: builds, and the training of policies and banks.
+// MemorySkills are the activities of memory skills: builds, and the training of policies and banks. Their
+// services have results that workflows know in part, so each activity converts the result of its service.
 type MemorySkills struct {
 	Builds    BuildService
 	Trainings TrainService
@@ -29,28 +30,32 @@ type BuildService interface {
 
 // RegisterMain registers the database steps with w.
 func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
-	register(w, contract.OpenBuild, a.OpenBuild)
-	register(w, contract.CloseBuild, a.CloseBuild)
-	register(w, contract.OpenRound, a.OpenRound)
-	register(w, contract.CloseRound, a.CloseRound)
-	register(w, contract.OpenAdapt, a.OpenAdapt)
-	register(w, contract.CloseAdapt, a.CloseAdapt)
-	register(w, contract.OpenProbe, a.OpenProbe)
-	register(w, contract.CloseProbe, a.CloseProbe)
-	register(w, contract.OpenTraining, a.OpenTraining)
-	register(w, contract.CloseTraining, a.CloseTraining)
+	table{
+		contract.OpenBuild:     a.OpenBuild,
+		contract.CloseBuild:    a.CloseBuild,
+		contract.OpenRound:     a.OpenRound,
+		contract.CloseRound:    a.CloseRound,
+		contract.OpenAdapt:     a.OpenAdapt,
+		contract.CloseAdapt:    a.CloseAdapt,
+		contract.OpenProbe:     a.OpenProbe,
+		contract.CloseProbe:    a.CloseProbe,
+		contract.OpenTraining:  a.OpenTraining,
+		contract.CloseTraining: a.CloseTraining,
+	}.register(w)
 }
 
 // RegisterLLM registers the steps that call a model.
 func (a MemorySkills) RegisterLLM(w worker.ActivityRegistry) {
-	register(w, contract.BuildSpan, a.BuildSpan)
-	register(w, contract.MakeProbes, a.MakeProbes)
-	register(w, contract.AskProbe, a.AskProbe)
+	table{
+		contract.BuildSpan:  a.BuildSpan,
+		contract.MakeProbes: a.MakeProbes,
+		contract.AskProbe:   a.AskProbe,
+	}.register(w)
 }
 
 // OpenBuild stores the session of a build and counts its spans.
 func (a MemorySkills) OpenBuild(ctx context.Context, in contract.BuildInput) (contract.OpenBuildResult, error) {
-	spans, over, err := a.Builds.Open(ctx, ref(in.RunRef))
+	spans, over, err := a.Builds.Open(ctx, in.Ref())
 	return contract.OpenBuildResult{Spans: spans, Ended: encoded(over, buildResult)}, temporalError(err)
 }
 
@@ -66,7 +71,7 @@ func encoded[T, R any](over *T, encode func(T) R) *R {
 // BuildSpan extracts memories from one span.
 func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out contract.BuildSpanResult, err error) {
 	defer heartbeat(ctx)()
-	o, err := a.Builds.BuildSpan(ctx, ref(in.RunRef), in.Span)
+	o, err := a.Builds.BuildSpan(ctx, in.Ref(), in.Span)
 	if err != nil {
 		return out, temporalError(err)
 	}
@@ -83,7 +88,7 @@ func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out
 
 // CloseBuild closes a build.
 func (a MemorySkills) CloseBuild(ctx context.Context, in contract.CloseInput) (contract.BuildResult, error) {
-	out, err := a.Builds.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	out, err := a.Builds.Close(ctx, in.Ref(), in.Code, in.Reason)
 	return buildResult(out), temporalError(err)
 }
 

@@ -18,26 +18,26 @@ type ProbeService interface {
 
 // OpenProbe marks a probe run as started.
 func (a MemorySkills) OpenProbe(ctx context.Context, in contract.ProbeInput) (contract.OpenProbeResult, error) {
-	over, err := a.Probes.Open(ctx, ref(in.RunRef))
+	over, err := a.Probes.Open(ctx, in.Ref())
 	return contract.OpenProbeResult{Ended: encoded(over, probeResult)}, temporalError(err)
 }
 
 // MakeProbes writes questions about the session of a build with a model.
 func (a MemorySkills) MakeProbes(ctx context.Context, in contract.ProbeInput) (contract.MakeProbesResult, error) {
 	defer heartbeat(ctx)()
-	n, err := a.Probes.Make(ctx, ref(in.RunRef))
+	n, err := a.Probes.Make(ctx, in.Ref())
 	return contract.MakeProbesResult{Probes: n}, temporalError(err)
 }
 
 // AskProbe asks one question.
 func (a MemorySkills) AskProbe(ctx context.Context, in contract.AskInput) error {
 	defer heartbeat(ctx)()
-	return temporalError(a.Probes.Ask(ctx, ref(in.RunRef), in.Probe))
+	return temporalError(a.Probes.Ask(ctx, in.Ref(), in.Probe))
 }
 
 // CloseProbe closes a probe run.
 func (a MemorySkills) CloseProbe(ctx context.Context, in contract.CloseInput) (contract.ProbeResult, error) {
-	out, err := a.Probes.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	out, err := a.Probes.Close(ctx, in.Ref(), in.Code, in.Reason)
 	return probeResult(out), temporalError(err)
 }
 

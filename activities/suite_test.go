@@ -1,4 +1,4 @@
-package activities_test
+package activities
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (c *calls) note(format string, args ...any) error {
 	return c.err
 }
 
-// environment runs activities.
+// environment runs
 func environment(t *testing.T) *testsuite.TestActivityEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite

@@ -23,20 +23,22 @@ type TrainService interface {
 
 // RegisterBatch registers the steps that compute.
 func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
-	register(w, contract.PlayEpisode, a.PlayEpisode)
-	register(w, contract.Learn, a.Learn)
-	register(w, contract.CloseStage, a.CloseStage)
-	register(w, contract.TrainTrial, a.TrainTrial)
-	register(w, contract.MineRound, a.MineRound)
-	register(w, contract.DesignRound, a.DesignRound)
-	register(w, contract.Trial, a.Trial)
-	register(w, contract.AdaptPolicy, a.AdaptPolicy)
-	register(w, contract.ShadowTrial, a.ShadowTrial)
+	table{
+		contract.PlayEpisode: a.PlayEpisode,
+		contract.Learn:       a.Learn,
+		contract.CloseStage:  a.CloseStage,
+		contract.TrainTrial:  a.TrainTrial,
+		contract.MineRound:   a.MineRound,
+		contract.DesignRound: a.DesignRound,
+		contract.Trial:       a.Trial,
+		contract.AdaptPolicy: a.AdaptPolicy,
+		contract.ShadowTrial: a.ShadowTrial,
+	}.register(w)
 }
 
 // OpenTraining claims a bank for a training. It fails if another run holds it.
 func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) (contract.OpenTrainingResult, error) {
-	spec, over, err := a.Trainings.Open(ctx, ref(in.RunRef))
+	spec, over, err := a.Trainings.Open(ctx, in.Ref())
 	return contract.OpenTrainingResult{
 		Stages: spec.Stages, Iterations: spec.Iterations, Episodes: spec.Episodes, Parallel: spec.Parallel,
 		Trials: len(spec.Held), Ended: encoded(over, trainResult),
@@ -47,20 +49,20 @@ func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) 
 func (a MemorySkills) PlayEpisode(ctx context.Context, in contract.EpisodeInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Trainings.PlayEpisode(
-		ctx, ref(in.RunRef), in.Stage, in.Iteration, in.Episode))
+		ctx, in.Ref(), in.Stage, in.Iteration, in.Episode))
 }
 
 // Learn updates the policy with an iteration's episodes.
 func (a MemorySkills) Learn(ctx context.Context, in contract.IterationInput) (contract.IterationResult, error) {
 	defer heartbeat(ctx)()
-	out, err := a.Trainings.Learn(ctx, ref(in.RunRef), in.Stage, in.Iteration)
+	out, err := a.Trainings.Learn(ctx, in.Ref(), in.Stage, in.Iteration)
 	return contract.IterationResult{Reward: out.Reward, Policy: out.Policy}, temporalError(err)
 }
 
 // CloseStage scores a stage and prepares the next.
 func (a MemorySkills) CloseStage(ctx context.Context, in contract.StageInput) (out contract.StageResult, err error) {
 	defer heartbeat(ctx)()
-	staged, err := a.Trainings.CloseStage(ctx, ref(in.RunRef), in.Stage)
+	staged, err := a.Trainings.CloseStage(ctx, in.Ref(), in.Stage)
 	if err != nil {
 		return out, temporalError(err)
 	}
@@ -70,12 +72,12 @@ func (a MemorySkills) CloseStage(ctx context.Context, in contract.StageInput) (o
 // TrainTrial runs a held-out conversation with the trained snapshot and with the active one.
 func (a MemorySkills) TrainTrial(ctx context.Context, in contract.TrialInput) error {
 	defer heartbeat(ctx)()
-	return temporalError(a.Trainings.PlayTrial(ctx, ref(in.RunRef), in.Trial))
+	return temporalError(a.Trainings.PlayTrial(ctx, in.Ref(), in.Trial))
 }
 
 // CloseTraining promotes the best snapshot, if it is better, and closes the run.
 func (a MemorySkills) CloseTraining(ctx context.Context, in contract.CloseInput) (contract.TrainResult, error) {
-	out, err := a.Trainings.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	out, err := a.Trainings.Close(ctx, in.Ref(), in.Code, in.Reason)
 	return trainResult(out), temporalError(err)
 }
 

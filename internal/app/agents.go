@@ -28,6 +28,7 @@ func (h *App) buildAgents(calls *ledger.Ledger, transcriber *agentrun.Transcribe
 		Transcriber: transcriber, Replies: h.openReplies(), Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload,
 			Spec: func() offload.Spec { return OffloadSpec(c) }},
+		NudgeSpec: func() agentrun.Spec { return NudgeSpec(c) },
 		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }})
 	return h.registerAgents()
 }

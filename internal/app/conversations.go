@@ -162,15 +162,13 @@ func (h *App) answering() ([]tools.Tool, error) {
 	return h.withShell(slices.Concat(usual, offloaded))
 }
 
-// approver approves and rejects pending changes of skills.
-type approver struct{ h *App }
-
-func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (skill int64, version int, err error) {
-	if !approve {
-		return 0, 0, a.h.Library.RejectChange(ctx, ws, pending)
+// decideChange approves or rejects a pending change of a skill.
+func (h *App) decideChange(ctx context.Context, in contract.ApproveWriteInput) (contract.ApproveWriteResult, error) {
+	if !in.Approve {
+		return contract.ApproveWriteResult{}, h.Library.RejectChange(ctx, in.Workspace, in.Pending)
 	}
-	head, err := a.h.Library.ApproveChange(ctx, ws, pending, approval.Decision{})
-	return head.ID, head.Version, err
+	head, err := h.Library.ApproveChange(ctx, in.Workspace, in.Pending, approval.Decision{})
+	return contract.ApproveWriteResult{Skill: head.ID, Version: head.Version}, err
 }
 
 var _ agentrun.Tools = (*tools.Registry)(nil)

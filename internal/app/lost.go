@@ -5,21 +5,23 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
 )
 
 // endLost ends a run whose workflows have closed again and again without ending it. A turn still gets
 // a reply.
 func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
 	const code, why = string(agent.Lost), "its workflows closed without ending it"
+	closing := contract.CloseInput{RunRef: contract.RefOf("", r), Code: code, Reason: why}
 	switch r.Kind {
 	case run.Turn, run.Nudge, run.Summarize, run.Specialist, run.Retrieve, run.Completion, run.Reflection, run.Flush:
-		_, err = h.AgentRuns.Close(ctx, r.Ref, agent.Lost, why, agentrun.Base{})
+		_, err = h.AgentRuns.Close(ctx, contract.CloseAgentInput{RunRef: closing.RunRef,
+			Reason: agent.Lost, Detail: why})
 	case run.Distill:
-		_, err = h.Distill.Close(ctx, r.Ref, r.Attempt, code, why)
+		_, err = h.Distill.Close(ctx, closing)
 	case run.Offload:
-		_, err = h.Offload.Close(ctx, r.Ref, nil, code, why)
+		_, err = h.Offload.Close(ctx, contract.CloseOffloadInput{RunRef: closing.RunRef, Code: code, Why: why})
 	case run.Build:
 		_, err = h.Learning.Builds.Close(ctx, r.Ref, code, why)
 	case run.Train:
@@ -31,7 +33,7 @@ func (h *App) endLost(ctx context.Context, r run.Run) (err error) {
 	case run.Probe:
 		_, err = h.Learning.Probes.Close(ctx, r.Ref, code, why)
 	case run.Evaluate:
-		_, err = h.Evaluations.Close(ctx, r.Ref, code, why)
+		_, err = h.Evaluations.Close(ctx, closing)
 	default:
 		return fmt.Errorf("end run %s as lost: unknown kind %q", r.Ref.Run, r.Kind)
 	}

@@ -14,7 +14,6 @@ import (
 	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/agentrun"
 	"cairn/workflows"
 )
 
@@ -109,8 +108,7 @@ func (h *App) workerOptions(queue string, failed chan<- error) worker.Options {
 
 func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h},
-		Spec: func() agentrun.Spec { return NudgeSpec(h.Config) }}
+	conversations := activities.AgentRuns{Service: h.AgentRuns, Conversations: h.Inbox, Approve: h.decideChange}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,
@@ -118,8 +116,8 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
 	evaluations := activities.Evaluations{Service: h.Evaluations}
 	adds := activities.Adds{Service: h.Adds}
-	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle.Read}
-	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
+	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle}
+	reflections := activities.Reflect{Reflections: h.Reflections, Idle: h.Idle}
 	offloads := activities.Offload{Service: h.Offload}
 	reembeds := activities.Reembed{Service: h.Reembed}
 	deliveries := activities.Deliver{Service: h.Channels}

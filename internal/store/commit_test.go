@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
@@ -38,7 +39,7 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 }
 
 // commit commits a task with words and, when there is one, a vector.
-func (b *bundle) commit(t distillation.Task, vector ...float32) (distillation.CommitResult, error) {
+func (b *bundle) commit(t distillation.Task, vector ...float32) (contract.PublishResult, error) {
 	b.t.Helper()
 	space, err := b.Space(b.t.Context(), "m", 2)
 	testkit.Must(b.t, err)
@@ -63,7 +64,7 @@ func TestACommitIsWrittenOnce(t *testing.T) {
 	for range 3 {
 		c, err := b.commit(task, 1, 0)
 		testkit.Must(t, err)
-		if c.Conflict || c.Outcome != distillation.Created || c.Version != 1 {
+		if c.Conflict || c.Outcome != string(distillation.Created) || c.Version != 1 {
 			t.Errorf("committed %+v", c)
 		}
 	}
@@ -110,7 +111,7 @@ func TestACommitOnAnOldHeadIsAConflictAndWritesNothing(t *testing.T) {
 		t.Errorf("%d live packages, want 2", n)
 	}
 	stale.Package.Base = 2 // packaged again: other arguments, and nothing logged under the old ones
-	if c, err := b.commit(stale, 1, 0); err != nil || c.Version != 3 || c.Outcome != distillation.Updated {
+	if c, err := b.commit(stale, 1, 0); err != nil || c.Version != 3 || c.Outcome != string(distillation.Updated) {
 		t.Errorf("on the head in force: %+v, %v", c, err)
 	}
 	b.counts()

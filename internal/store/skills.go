@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/index"
@@ -156,8 +157,7 @@ var errConflict = errors.New("the head has moved")
 // package's base; its name was taken; its zip was collected; the task has ended or was erased. The
 // task must then be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distillation.Task,
-	c distillation.Commit) (out distillation.CommitResult,
-	err error) {
+	c distillation.Commit) (out contract.PublishResult, err error) {
 	err = s.within(ctx, byKeys, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
 		// Creations and updates in one workspace are serialized: names, near duplicates and term
 		// counts are checked on rows that do not change.
@@ -165,50 +165,50 @@ func (s *Store) CommitVersion(ctx context.Context, t distillation.Task,
 			return err
 		}
 		op := t.Ref.Op(t.Key+"/commit", 0)
-		out, err = Once(ctx, q, op, c.Args(t), func() (distillation.CommitResult, error) {
+		out, err = Once(ctx, q, op, c.Args(t), func() (contract.PublishResult, error) {
 			return q.Skills().commitVersion(ctx, t, c)
 		})
 		return err
 	})
 	if errors.Is(err, errConflict) {
-		return distillation.CommitResult{Conflict: true}, nil
+		return contract.PublishResult{Conflict: true}, nil
 	}
 	return out, err
 }
 
 func (q SkillRepository) commitVersion(ctx context.Context, t distillation.Task,
-	c distillation.Commit) (distillation.CommitResult,
-	error) {
+	c distillation.Commit) (contract.PublishResult, error) {
 	p := t.Package
 	held, err := q.transaction().Tasks().HoldTask(ctx, t)
 	if err == nil && !held {
 		err = errConflict
 	}
 	if err != nil {
-		return distillation.CommitResult{}, err
+		return contract.PublishResult{}, err
 	}
 	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
-		return distillation.CommitResult{}, classify("create the package live", err)
+		return contract.PublishResult{}, classify("create the package live", err)
 	}
 	if live != 1 {
-		return distillation.CommitResult{}, errConflict
+		return contract.PublishResult{}, errConflict
 	}
-	out := distillation.CommitResult{Skill: p.Skill, Version: p.Base + 1, Outcome: distillation.Updated}
+	out, outcome := contract.PublishResult{Skill: p.Skill, Version: p.Base + 1}, distillation.Updated
 	switch {
 	case p.Same:
-		out.Version, out.Outcome = p.Base, distillation.Unchanged
+		out.Version, outcome = p.Base, distillation.Unchanged
 		err = q.putSources(ctx, out.Skill, out.Version, p.Version.Sources)
 	case p.Skill == 0:
-		out.Outcome = distillation.Created
+		outcome = distillation.Created
 		out.Skill, err = q.createFound(ctx, p, c)
 	default:
-		out.Version, out.Outcome, err = q.commitUpdate(ctx, p, c)
+		out.Version, outcome, err = q.commitUpdate(ctx, p, c)
 	}
 	if err != nil {
 		return out, err
 	}
-	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
+	out.Outcome = string(outcome)
+	t.Outcome, t.Skill, t.Version, t.Reason = outcome, out.Skill, out.Version, p.Version.ChangeSummary
 	if err := q.transaction().Tasks().EndTask(ctx, t); err != nil {
 		return out, err
 	}

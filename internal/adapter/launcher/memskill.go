@@ -20,7 +20,7 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 		fmt.Sprintf("%s · run %s", r.Kind, r.Ref.Run))
 	o.StaticDetails = fmt.Sprintf("See `cairn runs show %s` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
-	ref := contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
+	ref := contract.RefOf(workspaceKey, r)
 	if r.Kind == run.Train {
 		return d.begin(ctx, o, contract.Train,
 			contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Timeouts: spec.Timing.StepTimeouts()})

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"regexp"
 	"time"
+
+	"cairn/internal/domain/run"
 )
 
 // Task queues, by the load of their activities: model calls wait, packaging computes, the rest is
@@ -56,6 +58,14 @@ type RunRef struct {
 	Run          string `json:"run"`
 	Attempt      int    `json:"attempt"`
 }
+
+// RefOf returns the reference to the current attempt of a run.
+func RefOf(workspaceKey string, r run.Run) RunRef {
+	return RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
+}
+
+// Ref returns the key of the run's row.
+func (r RunRef) Ref() run.Ref { return run.Ref{Workspace: r.Workspace, Run: r.Run} }
 
 // StepTimeouts are the timeouts of a run's activities. They are pinned with the run, so that a
 // deployment does not change them for a running workflow.

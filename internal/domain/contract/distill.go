@@ -59,9 +59,10 @@ type WriteResult struct {
 	Degraded bool `json:"degraded"`
 }
 
-// PublishResult is the result of packaging a task. Unseen requests a merge first, because the model
-// has not seen the current head. Compare requests a comparison with the current head first. Conflict
-// requests packaging again on the current head.
+// PublishResult is the result of packaging and committing a task. Unseen requests a merge first, because the
+// model has not seen the current head. Compare requests a comparison with the current head first. Conflict
+// requests packaging again on the current head. In these cases nothing was written. The operation log stores
+// the result of a commit in this form.
 type PublishResult struct {
 	Unseen   bool   `json:"unseen,omitempty"`
 	Compare  bool   `json:"compare,omitempty"`

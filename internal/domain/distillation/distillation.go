@@ -77,17 +77,6 @@ func (c Commit) TooNear(hits []index.Hit) bool {
 	return false
 }
 
-// CommitResult is the result of a commit. Unseen, Compare and Conflict mean that nothing was written, and that
-// the task must be published again: after Merge, after Compare, or at once.
-type CommitResult struct {
-	Unseen   bool    `json:"-"` // the draft's model has not seen the head
-	Compare  bool    `json:"-"` // the update was not compared with the head
-	Conflict bool    `json:"conflict,omitempty"`
-	Outcome  Outcome `json:"outcome"`
-	Skill    int64   `json:"skill"`
-	Version  int     `json:"version"`
-}
-
 // Results of a comparison.
 const (
 	BetterNew     = "new"

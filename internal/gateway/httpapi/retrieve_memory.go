@@ -166,7 +166,7 @@ func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait ti
 	if answer.Run == "" {
 		return out, nil
 	}
-	r, err := g.Progressive.Await(ctx, run.Ref{Workspace: q.Workspace, Run: answer.Run})
+	r, err := g.Progressive.Ended(ctx, run.Ref{Workspace: q.Workspace, Run: answer.Run})
 	if err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
 	}

@@ -273,7 +273,7 @@ func (g *Gateway) undoMemoryRequest(ctx context.Context, in *struct {
 
 // memoryRequest reads a request of either kind.
 func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryRequestOutput, error) {
-	r, err := g.Progressive.Await(ctx, ref)
+	r, err := g.Progressive.Ended(ctx, ref)
 	if err != nil && r.Ref.Run == "" {
 		return nil, err
 	}

@@ -9,12 +9,14 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/pgtest"
 	memories "cairn/internal/service/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
@@ -198,7 +200,7 @@ func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 		memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation,
 			Spec: app.TurnSpec(b.Config)})
 	testkit.Must(t, err)
-	if _, err := b.Progressive.KeepSession(t.Context(), r.Ref); err != nil {
+	if _, err := b.Progressive.KeepSession(t.Context(), contract.AgentInput{RunRef: pgtest.RunRef(r.Ref)}); err != nil {
 		t.Fatal(err)
 	}
 	if kept := column[int](b, "select to_seq - from_seq + 1 from cairn.memory_histories"); len(kept) != 1 ||

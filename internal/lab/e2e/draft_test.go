@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
@@ -44,12 +45,12 @@ func (p *protocol) divided() (run.Ref, string) {
 	p.t.Helper()
 	p.ScriptR1()
 	r := p.Accept(apptest.C1())
-	keys, err := p.App.Distill.Segment(p.t.Context(), r.Ref)
+	divided, err := p.App.Distill.Segment(p.t.Context(), pgtest.RunRef(r.Ref))
 	testkit.Must(p.t, err)
-	if len(keys) != 1 {
-		p.t.Fatalf("divided into %q", keys)
+	if len(divided.Tasks) != 1 {
+		p.t.Fatalf("divided into %q", divided.Tasks)
 	}
-	return r.Ref, keys[0]
+	return r.Ref, divided.Tasks[0]
 }
 
 // If a step of a draft is interrupted at any point, the next attempt resumes from stored state.
@@ -66,15 +67,15 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 			done++
 			return run()
 		})
-		if _, _, err := s.Draft(t.Context(), ref, key); !errors.Is(err, errCut) {
+		if _, err := s.Draft(t.Context(), pgtest.TaskRef(ref, key)); !errors.Is(err, errCut) {
 			t.Fatalf("cut off after %d transactions: %v", cut, err)
 		}
 	}
 	p.asked("segment 1")
 	for range 2 { // the second finds the first one's draft
-		plan, ended, err := p.App.Distill.Draft(t.Context(), ref, key)
-		if err != nil || ended || plan.Files == 0 {
-			t.Fatalf("drafted %+v, ended %t: %v", plan, ended, err)
+		plan, err := p.App.Distill.Draft(t.Context(), pgtest.TaskRef(ref, key))
+		if err != nil || plan.Ended || plan.Files == 0 {
+			t.Fatalf("drafted %+v: %v", plan, err)
 		}
 	}
 	p.asked("segment 1, extract 1")
@@ -99,7 +100,7 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	ref, key := p.divided()
-	_, _, err := p.App.Distill.Draft(t.Context(), ref, key)
+	_, err := p.App.Distill.Draft(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
 	gone := func() error {
 		for _, table := range []string{"distill_files", "distill_tasks"} {
@@ -108,7 +109,7 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 		}
 		return nil
 	}
-	if c, err := p.overtaken(gone).Publish(t.Context(), ref, key); err != nil || !c.Conflict {
+	if c, err := p.overtaken(gone).Publish(t.Context(), pgtest.TaskRef(ref, key)); err != nil || !c.Conflict {
 		t.Errorf("published %+v: %v", c, err)
 	}
 	if left := packed(t, p); len(left) > 0 {

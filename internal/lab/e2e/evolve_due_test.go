@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/scheduled"
 	"cairn/internal/lab/apptest"
@@ -87,7 +88,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 		t.Helper()
 		exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 second', due_date = current_date, "+
 			"due_key = '"+claim+"', lease_until = null where kind = 'evolution'")
-		_, err := b.Sweeper.Page(t.Context(), claim, 0)
+		_, err := b.Sweeper.Page(t.Context(), contract.SweepPageInput{Claim: claim})
 		testkit.Must(t, err)
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "nightly-evolution")
 		testkit.Must(t, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/distillation"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/testkit"
 )
 
@@ -26,10 +27,10 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	ref, key := p.divided()
-	_, _, err := p.App.Distill.Draft(t.Context(), ref, key)
+	_, err := p.App.Distill.Draft(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
 	died := p.overtaken(func() error { return errCut })
-	if _, err := died.Publish(t.Context(), ref, key); !errors.Is(err, errCut) {
+	if _, err := died.Publish(t.Context(), pgtest.TaskRef(ref, key)); !errors.Is(err, errCut) {
 		t.Fatalf("committed: %v", err)
 	}
 	if n := len(packed(t, p)); n != 2 {
@@ -46,7 +47,8 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 	// The next attempt uploads it again.
-	if c, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distillation.Created {
+	c, err := p.App.Distill.Publish(t.Context(), pgtest.TaskRef(ref, key))
+	if err != nil || c.Outcome != string(distillation.Created) {
 		t.Errorf("published %+v: %v", c, err)
 	}
 }

@@ -74,7 +74,8 @@ func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.Sweep
 	b.t.Helper()
 	for {
 		b.pages++
-		counts, err := s.Page(b.t.Context(), fmt.Sprintf("test/%d", b.pages), rows)
+		counts, err := s.Page(b.t.Context(), contract.SweepPageInput{Claim: fmt.Sprintf("test/%d", b.pages),
+			Rows: rows})
 		testkit.Must(b.t, err)
 		total.Looked, total.Started, total.Empty, total.Skipped = total.Looked+counts.Looked,
 			total.Started+counts.Started, total.Empty+counts.Empty, total.Skipped+counts.Skipped
@@ -177,7 +178,8 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 			ctx, crash := context.WithCancel(t.Context())
 			dying := *b.Sweeper
 			dying.Starter = &crashing{Starter: b.Sweeper.Starter, after: c.after, at: c.at, crash: crash}
-			if _, err := dying.Page(ctx, "page", 100); err == nil {
+			page := contract.SweepPageInput{Claim: "page", Rows: 100}
+			if _, err := dying.Page(ctx, page); err == nil {
 				t.Fatal("the crash went unnoticed")
 			}
 			before := map[string]string{}
@@ -185,10 +187,11 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 				id := contract.ReflectionID(fmt.Sprintf("wdue%d", i), "2026-11-19")
 				before[id] = b.execution(id)
 			}
-			if other, err := b.Sweeper.Page(t.Context(), "other", 100); err != nil || other.Looked != 0 {
+			other, err := b.Sweeper.Page(t.Context(), contract.SweepPageInput{Claim: "other", Rows: 100})
+			if err != nil || other.Looked != 0 {
 				t.Errorf("another page took %+v, %v", other, err)
 			}
-			again, err := b.Sweeper.Page(t.Context(), "page", 100)
+			again, err := b.Sweeper.Page(t.Context(), page)
 			testkit.Must(t, err)
 			if again.Looked != 60 || again.Started != 6 || again.Empty != 54 {
 				t.Errorf("the page again is %+v", again)

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/apptest"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/testkit"
 )
@@ -21,9 +23,9 @@ func another(b *apptest.Bundle) *agentrun.Service {
 }
 
 // stepped runs one step of a run.
-func stepped(b *apptest.Bundle, at *agentrun.Service, ref run.Ref, n int) agentrun.StepResult {
+func stepped(b *apptest.Bundle, at *agentrun.Service, ref run.Ref, n int) contract.StepResult {
 	b.T.Helper()
-	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, agentrun.Base{})
+	out, err := at.Step(b.T.Context(), pgtest.StepInput(ref, n))
 	testkit.Must(b.T, err)
 	return out
 }
@@ -80,7 +82,7 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		b := looks(t)
 		ref := begun(b, "c")
 		stepped(b, b.App.AgentRuns, ref, 1)
-		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", agentrun.Base{})
+		_, err := another(b).Close(t.Context(), pgtest.CloseAgent(ref, agent.Interrupted))
 		testkit.Must(t, err)
 		if out := stepped(b, b.App.AgentRuns, ref, 2); !out.Final || out.Ended == nil ||
 			out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {

@@ -34,10 +34,10 @@ func (s *Store) Exchange(name, message, question, answer string) run.Run {
 }
 
 // EndTurn ends an observed turn.
-func (s *Store) EndTurn(r run.Run) *run.Result {
+func (s *Store) EndTurn(r run.Run) contract.AgentResult {
 	s.T.Helper()
 	agents := &agentrun.Service{Ports: agentrun.Ports{Store: s.Store}}
-	out, err := agents.Close(s.T.Context(), r.Ref, contract.Observed, "", agentrun.Base{})
+	out, err := agents.Close(s.T.Context(), CloseAgent(r.Ref, contract.Observed))
 	testkit.Must(s.T, err)
 	return out
 }

@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/store"
@@ -118,5 +120,48 @@ func (s *Store) Rows(tables ...string) (out string) {
 		}
 		out += fmt.Sprintf("%s %d", table, s.Number("select count(*) from "+table))
 	}
+	return out
+}
+
+// RunRef returns the reference to the first attempt of a run, for the steps of its workflow.
+func RunRef(ref run.Ref) contract.RunRef {
+	return contract.RunRef{Workspace: ref.Workspace, Run: ref.Run, Attempt: 1}
+}
+
+// TaskRef returns the reference to a task of a run.
+func TaskRef(ref run.Ref, key string) contract.TaskRef {
+	return contract.TaskRef{RunRef: RunRef(ref), Task: key}
+}
+
+// CloseInput closes the first attempt of a run.
+func CloseInput(ref run.Ref, code, reason string) contract.CloseInput {
+	return contract.CloseInput{RunRef: RunRef(ref), Code: code, Reason: reason}
+}
+
+// CloseAgent ends the first attempt of a run of the agent loop.
+func CloseAgent(ref run.Ref, reason agent.Reason) contract.CloseAgentInput {
+	return contract.CloseAgentInput{RunRef: RunRef(ref), Reason: reason}
+}
+
+// StepInput requests the response n of a run.
+func StepInput(ref run.Ref, n int) contract.StepInput {
+	return contract.StepInput{RunRef: RunRef(ref), Step: agent.Step{N: n}}
+}
+
+// ToolInput requests the call at a position of a response.
+func ToolInput(ref run.Ref, step, position int) contract.ToolInput {
+	return contract.ToolInput{RunRef: RunRef(ref), Step: step, Position: position}
+}
+
+// Stored returns the stored result of a run that has ended.
+func Stored[R any](t testing.TB, s *store.Store, ref run.Ref) (out R) {
+	t.Helper()
+	testkit.Must(t, s.InWorkspace(t.Context(), ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(r.Result, &out)
+	}))
 	return out
 }

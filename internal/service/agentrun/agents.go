@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
@@ -150,7 +151,7 @@ func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note
 }
 
 // subject reads the memory scope of the run's calls, once per activity.
-func (s *Service) subject(ctx context.Context, st *runState, base Base) (err error) {
+func (s *Service) subject(ctx context.Context, st *runState, base contract.ConversationBase) (err error) {
 	if st.agent != nil {
 		st.subject, err = st.agent.Subject(ctx, st.work(), base.Fence)
 	}
@@ -196,21 +197,16 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 // RunThrough runs the calls of a response that precede a control call, then the control call. It returns
 // the result without storing it: the workflow decides what follows. Done is true if the call
 // already has a result.
-func (s *Service) RunThrough(
-	ctx context.Context,
-	ref run.Ref,
-	n, position int,
-	base Base,
-) (w RunView, result tools.Result,
+func (s *Service) RunThrough(ctx context.Context, in contract.ToolInput) (w RunView, result tools.Result,
 	done bool, err error) {
-	st, c, err := s.control(ctx, ref, n, position)
+	st, c, err := s.control(ctx, in.Ref(), in.Step, in.Position)
 	if err != nil || st.run.Status == run.Ended || c.Done {
 		return st.work(), result, true, err
 	}
-	if err = s.subject(ctx, st, base); err != nil {
+	if err = s.subject(ctx, st, in.Base); err != nil {
 		return st.work(), result, false, err
 	}
-	at := slices.IndexFunc(st.steps, func(s run.Step) bool { return s.N == n })
+	at := slices.IndexFunc(st.steps, func(s run.Step) bool { return s.N == in.Step })
 	for _, i := range st.sequence(st.steps[at].Calls) {
 		if before := &st.steps[at].Calls[i]; !before.Done && before.Class == agent.Fast {
 			if err := s.runCall(ctx, st, before); err != nil {
@@ -224,7 +220,7 @@ func (s *Service) RunThrough(
 			return st.work(), result, false, err
 		}
 		if unrun == "" {
-			return st.work(), result, true, s.Tell(ctx, ref, n, position, result)
+			return st.work(), result, true, s.Tell(ctx, in.Ref(), in.Step, in.Position, result)
 		}
 	}
 	return st.work(), result, true, s.runCall(ctx, st, c)

@@ -32,39 +32,72 @@ type ending struct {
 
 // Close ends a run without a final response: it was canceled, its time limit passed, or its model
 // did not reply. Committed changes are kept, and a turn still gets a reply.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*run.Result,
-	error) {
-	st, err := s.loadRun(ctx, ref)
+func (s *Service) Close(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
+	out, err := s.closeRun(ctx, in)
+	if err != nil {
+		return contract.AgentResult{}, err
+	}
+	return ResultOf(*out), nil
+}
+
+// CountTurn ends an observed turn.
+func (s *Service) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
+	return s.Close(ctx, contract.CloseAgentInput{RunRef: in.RunRef, Reason: contract.Observed, Base: in.Base})
+}
+
+// ResultOf returns the part of a result that workflows know.
+func ResultOf(r run.Result) contract.AgentResult {
+	return contract.AgentResult{
+		Reason: r.Reason, Steps: r.Steps, Saved: len(r.Writes), ReplySeq: r.ReplySeq,
+		Counters: r.Counters, MayNudge: r.MayNudge, Status: r.Status,
+	}
+}
+
+// encoded is ResultOf for a run that may be open.
+func encoded(r *run.Result) *contract.AgentResult {
+	if r == nil {
+		return nil
+	}
+	out := ResultOf(*r)
+	return &out
+}
+
+func (s *Service) closeRun(ctx context.Context, in contract.CloseAgentInput) (*run.Result, error) {
+	st, err := s.loadRun(ctx, in.Ref())
 	if err != nil {
 		return nil, err
 	}
 	if st.run.Status == run.Ended {
 		return st.ended()
 	}
-	e := ending{reason: reason, detail: detail}
-	if reason == agent.Interrupted && st.spec.Stream && s.Replies != nil { // what the caller has read is the reply
-		if e.answer, err = s.Replies.Written(ctx, ref, len(st.steps)); err != nil {
+	e := ending{reason: in.Reason, detail: in.Detail}
+	if in.Reason == agent.Interrupted && st.spec.Stream && s.Replies != nil { // what the caller has read is the reply
+		if e.answer, err = s.Replies.Written(ctx, in.Ref(), len(st.steps)); err != nil {
 			return nil, err
 		}
 	}
-	return s.close(ctx, st, base, e)
+	return s.close(ctx, st, in.Base, e)
 }
 
 // Await returns the result of a run that has ended. Until then it returns an error with code
 // Unavailable, and the caller retries.
-func (s *Service) Await(ctx context.Context, ref run.Ref) (*run.Result, error) {
+func (s *Service) Await(ctx context.Context, in contract.RunRef) (out contract.AgentResult, err error) {
 	st := &runState{}
-	err := s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
-		st.run, err = tx.Runs().Run(ctx, ref.Run)
+	err = s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		st.run, err = tx.Runs().Run(ctx, in.Run)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if st.run.Status != run.Ended {
-		return nil, fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", ref.Run), "")
+		return out, fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", in.Run), "")
 	}
-	return st.ended()
+	ended, err := st.ended()
+	if err != nil {
+		return out, err
+	}
+	return ResultOf(*ended), nil
 }
 
 // ended decodes the result of a run that has ended.
@@ -77,7 +110,8 @@ func (st *runState) ended() (*run.Result, error) {
 }
 
 // close ends a run. If another attempt has ended it already, close returns the stored result.
-func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) (out *run.Result, err error) {
+func (s *Service) close(ctx context.Context, st *runState, base contract.ConversationBase, e ending) (out *run.Result,
+	err error) {
 	if st.agent != nil {
 		return s.closeAgent(ctx, st, e)
 	}
@@ -196,8 +230,8 @@ func (st *runState) redirected(c conversation.Conversation, e ending) bool {
 }
 
 // closeTurn stores the reply and the counters of a turn and ends it, in one transaction.
-func (st *runState) closeTurn(ctx context.Context, tx store.Tx, c conversation.Conversation, base Base,
-	e ending) (*run.Result, error) {
+func (st *runState) closeTurn(ctx context.Context, tx store.Tx, c conversation.Conversation,
+	base contract.ConversationBase, e ending) (*run.Result, error) {
 	out := &run.Result{
 		Reason:   e.reason,
 		Detail:   e.detail,

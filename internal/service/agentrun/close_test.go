@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/testkit"
 )
 
@@ -21,11 +22,11 @@ func TestCloseTellsWhatTookEffect(t *testing.T) {
 	b.model.calls(saves("Ada likes tea."), call("slow_thing", "{}"))
 	turn := b.say("m1", "I like tea.").Run
 	b.step(turn.Ref, agent.Step{N: 1})
-	testkit.Must(t, b.RunTool(t.Context(), turn.Ref, 1, 0, agentrun.Base{}))
+	testkit.Must(t, b.RunTool(t.Context(), pgtest.ToolInput(turn.Ref, 1, 0)))
 	b.Exec("update agent_calls set result = null, code = '', ended_at = null")
-	first, err := b.Close(t.Context(), turn.Ref, agent.Interrupted, "", agentrun.Base{})
+	first, err := b.Close(t.Context(), pgtest.CloseAgent(turn.Ref, agent.Interrupted))
 	testkit.Must(t, err)
-	if first.Reason != agent.Interrupted || len(first.Writes) != 1 || first.ReplySeq != 4 || first.Counters.Total != 0 {
+	if first.Reason != agent.Interrupted || first.Saved != 1 || first.ReplySeq != 4 || first.Counters.Total != 0 {
 		t.Errorf("the turn ends with %+v", first)
 	}
 	if got := b.answer("m1"); !strings.Contains(got.Reply, "memory_save") || !strings.Contains(got.Reply, "stopped") {
@@ -35,9 +36,10 @@ func TestCloseTellsWhatTookEffect(t *testing.T) {
 	if n, m := b.Number(told, `%"action":"added"%`), b.Number(told, "%interrupted%"); n != 1 || m != 1 {
 		t.Errorf("the transcript has %d effects and %d calls that did not run", n, m)
 	}
-	again, err := b.Close(t.Context(), turn.Ref, agent.WallClock, "another", agentrun.Base{})
+	again, err := b.Close(t.Context(), contract.CloseAgentInput{RunRef: pgtest.RunRef(turn.Ref),
+		Reason: agent.WallClock, Detail: "another"})
 	said := b.Number("select count(*) from messages")
-	if err != nil || again.Reason != agent.Interrupted || again.Detail != "" || said != 5 {
+	if err != nil || again.Reason != agent.Interrupted || b.ended(turn.Ref).Detail != "" || said != 5 {
 		t.Errorf("closed again: %+v, %v, with %d messages", again, err, said)
 	}
 }
@@ -49,9 +51,9 @@ func TestACallOfAClosedTurnHasNoEffect(t *testing.T) {
 	b.model.calls(saves("Ada likes tea."))
 	turn := b.say("m1", "I like tea.").Run
 	b.step(turn.Ref, agent.Step{N: 1})
-	_, err := b.Close(t.Context(), turn.Ref, agent.WallClock, "", agentrun.Base{})
+	_, err := b.Close(t.Context(), pgtest.CloseAgent(turn.Ref, agent.WallClock))
 	testkit.Must(t, err)
-	if err := b.RunTool(t.Context(), turn.Ref, 1, 0, agentrun.Base{}); err != nil {
+	if err := b.RunTool(t.Context(), pgtest.ToolInput(turn.Ref, 1, 0)); err != nil {
 		t.Errorf("a call of a closed turn: %v", err)
 	}
 	if n := b.Number("select count(*) from memories"); n != 0 {
@@ -65,8 +67,9 @@ func TestCloseCountsOnWhatItsWorkflowKnows(t *testing.T) {
 	b := setup(t)
 	b.model.says("Ahoy.")
 	turn := b.say("m1", "Hello").Run
-	base := agentrun.Base{Known: true, Counters: nudge.Counters{Total: 4, Memory: 2, Skill: 4}}
-	out, err := b.Step(t.Context(), turn.Ref, agent.Step{N: 1}, base)
+	base := contract.ConversationBase{Known: true, Counters: nudge.Counters{Total: 4, Memory: 2, Skill: 4}}
+	out, err := b.Step(t.Context(), contract.StepInput{RunRef: pgtest.RunRef(turn.Ref), Step: agent.Step{N: 1},
+		Base: base})
 	testkit.Must(t, err)
 	if c := out.Ended.Counters; c.Total != 5 || c.Memory != 3 || c.Skill != 5 || !out.Ended.MayNudge {
 		t.Errorf("the turn ends with %+v", out.Ended)
@@ -80,13 +83,13 @@ func TestAwaitGivesTheEndOfARun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	turn := b.say("m1", "Hello").Run.Ref
-	if _, err := b.Await(t.Context(), turn); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := b.Await(t.Context(), pgtest.RunRef(turn)); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("before its end: %v", err)
 	}
-	closed, err := b.Close(t.Context(), turn, agent.Interrupted, "", agentrun.Base{})
+	closed, err := b.Close(t.Context(), pgtest.CloseAgent(turn, agent.Interrupted))
 	testkit.Must(t, err)
 	for range 2 {
-		got, err := b.Await(t.Context(), turn)
+		got, err := b.Await(t.Context(), pgtest.RunRef(turn))
 		if err != nil || got.Reason != closed.Reason || got.ReplySeq != closed.ReplySeq {
 			t.Errorf("after its end: %+v, %v", got, err)
 		}
@@ -97,17 +100,16 @@ func TestMethodsOfAMissingRunSayNotFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	missing := run.Ref{Workspace: b.B.ID, Run: b.say("m1", "Hello").Run.Ref.Run} // of another workspace
-	none := agentrun.Base{}
 	for name, try := range map[string]func(context.Context) error{
 		"Close": func(ctx context.Context) error {
-			_, err := b.Close(ctx, missing, agent.Interrupted, "", none)
+			_, err := b.Close(ctx, pgtest.CloseAgent(missing, agent.Interrupted))
 			return err
 		},
-		"Await":   func(ctx context.Context) error { _, err := b.Await(ctx, missing); return err },
-		"RunTool": func(ctx context.Context) error { return b.RunTool(ctx, missing, 1, 0, none) },
+		"Await":   func(ctx context.Context) error { _, err := b.Await(ctx, pgtest.RunRef(missing)); return err },
+		"RunTool": func(ctx context.Context) error { return b.RunTool(ctx, pgtest.ToolInput(missing, 1, 0)) },
 		"Tell":    func(ctx context.Context) error { return b.Tell(ctx, missing, 1, 0, b.result("x")) },
 		"RunThrough": func(ctx context.Context) error {
-			_, _, _, err := b.RunThrough(ctx, missing, 1, 0, none)
+			_, _, _, err := b.RunThrough(ctx, pgtest.ToolInput(missing, 1, 0))
 			return err
 		},
 	} {

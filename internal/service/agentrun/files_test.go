@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/media"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
@@ -54,7 +55,7 @@ func TestTranscribeWritesTheWordsIntoTheMessageOnce(t *testing.T) {
 	scribe.says("Where is the harbor?", "", "And the church?")
 	turn := b.say("m1", "Listen", with(media.Voice, "one", "two", "three")).Run
 	for range 2 {
-		testkit.Must(t, b.Transcribe(t.Context(), turn.Ref))
+		testkit.Must(t, b.Transcribe(t.Context(), pgtest.RunRef(turn.Ref)))
 	}
 	want := "Listen\n\n[voice message] Where is the harbor?\n\n[voice message]\n\n[voice message] And the church?"
 	if got := b.userMessage(); got != want {
@@ -87,13 +88,13 @@ func TestTranscribeDistinguishesFailures(t *testing.T) {
 	scribe.fails(llm.Retryable)
 	scribe.says("Hello?")
 	turn := b.say("m1", "", with(media.Voice, "one")).Run
-	if err := b.Transcribe(t.Context(), turn.Ref); err == nil {
+	if err := b.Transcribe(t.Context(), pgtest.RunRef(turn.Ref)); err == nil {
 		t.Error("a failure that passes is no error")
 	}
 	if got := b.userMessage(); got != media.VoiceMark {
 		t.Errorf("the message is %q", got)
 	}
-	testkit.Must(t, b.Transcribe(t.Context(), turn.Ref))
+	testkit.Must(t, b.Transcribe(t.Context(), pgtest.RunRef(turn.Ref)))
 	if got := b.userMessage(); got != "[voice message] Hello?" {
 		t.Errorf("the message is %q", got)
 	}
@@ -101,7 +102,7 @@ func TestTranscribeDistinguishesFailures(t *testing.T) {
 		scribe.fails(class)
 		id := "m-" + string(class)
 		turn = b.say(id, "", with(media.Voice, "two")).Run
-		testkit.Must(t, b.Transcribe(t.Context(), turn.Ref))
+		testkit.Must(t, b.Transcribe(t.Context(), pgtest.RunRef(turn.Ref)))
 		b.drive(turn)
 		if got := b.answer(id); !strings.Contains(got.Reply, want) || got.Reason != string(agent.Final) {
 			t.Errorf("%s: %+v", class, got)
@@ -109,7 +110,7 @@ func TestTranscribeDistinguishesFailures(t *testing.T) {
 	}
 	b.Transcriber = nil
 	turn = b.say("m9", "", with(media.Voice, "three")).Run
-	testkit.Must(t, b.Transcribe(t.Context(), turn.Ref))
+	testkit.Must(t, b.Transcribe(t.Context(), pgtest.RunRef(turn.Ref)))
 	b.drive(turn)
 	if got := b.answer("m9").Reply; !strings.Contains(got, "no model for transcription") {
 		t.Errorf("the reply is %q", got)
@@ -135,10 +136,10 @@ func TestTranscribeLeavesATurnThatHasEnded(t *testing.T) {
 	b := setup(t)
 	turn := b.say("m1", "", with(media.Voice, "one")).Run
 	b.transcribing().replies = []func() (llm.Reply, error){func() (llm.Reply, error) {
-		_, err := b.Close(t.Context(), turn.Ref, agent.Interrupted, "", agentrun.Base{})
+		_, err := b.Close(t.Context(), pgtest.CloseAgent(turn.Ref, agent.Interrupted))
 		return reply("Too late"), err
 	}}
-	testkit.Must(t, b.Transcribe(t.Context(), turn.Ref))
+	testkit.Must(t, b.Transcribe(t.Context(), pgtest.RunRef(turn.Ref)))
 	if got := b.userMessage(); got != media.VoiceMark {
 		t.Errorf("the message is %q", got)
 	}
@@ -154,7 +155,7 @@ func TestTranscribeLeavesADeletedMessage(t *testing.T) {
 	b.transcribing().says("A secret")
 	turn := b.say("m1", "", with(media.Voice, "one")).Run
 	b.Exec("update messages set content = ''")
-	testkit.Must(t, b.Transcribe(t.Context(), turn.Ref))
+	testkit.Must(t, b.Transcribe(t.Context(), pgtest.RunRef(turn.Ref)))
 	if got := b.userMessage(); got != "" {
 		t.Errorf("the message is %q", got)
 	}

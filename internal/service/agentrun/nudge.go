@@ -17,30 +17,10 @@ import (
 	"cairn/internal/store"
 )
 
-// Review requests a review of the messages since the last review, up to a turn.
-type Review struct {
-	Workspace    int64
-	WorkspaceKey string
-	Conversation int64
-	Number       int // number among the counted turns
-	Turn         int // last turn to review, by its place in the conversation
-	Memory       bool
-	Skill        bool
-	Counters     nudge.Counters // of the conversation, after this review was started
-	Spec         Spec
-}
-
-// Reviewing is the run of a review.
-type Reviewing struct {
-	Run   run.Run
-	Spec  Spec
-	Ended *run.Result // set if the run had already ended
-}
-
-// OpenNudge records a review, once per turn, with the outbox task that runs it, and pins the
-// prompt. If the workspace uses memory skills, it also starts building memories from the
-// conversation.
-func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err error) {
+// OpenNudge records a review of the messages since the last review, once per turn, with the
+// outbox task that runs it, and pins the prompt. If the workspace uses memory skills, it also starts
+// building memories from the conversation.
+func (s *Service) OpenNudge(ctx context.Context, r contract.NudgeInput) (out contract.OpenNudgeResult, err error) {
 	if out, err = s.openReview(ctx, r); err == nil && s.Builder != nil {
 		_, err = s.Builder.Build(ctx, contract.IdleInput{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey,
 			Conversation: r.Conversation})
@@ -48,20 +28,24 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 	return out, err
 }
 
-func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err error) {
+func (s *Service) openReview(ctx context.Context, r contract.NudgeInput) (out contract.OpenNudgeResult, err error) {
 	var (
 		key    = fmt.Sprintf("%d/%d", r.Conversation, r.Number)
-		spec   = r.Spec
+		spec   = s.NudgeSpec()
+		made   run.Run
 		unread []conversation.TurnMessage
 		found  bool
 	)
 	spec.Origin, spec.Budget, spec.Number, spec.Turn = agent.OriginNudge, agent.ForNudge(), r.Number, r.Turn
 	err = s.Store.InWorkspaceByKeys(ctx, r.Workspace, func(ctx context.Context, tx store.Tx) error {
-		if out.Run, found, err = tx.Runs().RunOf(ctx, run.Nudge, key); err != nil || found {
+		if made, found, err = tx.Runs().RunOf(ctx, run.Nudge, key); err != nil || found {
 			return err
 		}
 		if capped, err := cappedToday(ctx, tx); err != nil || capped {
-			out.Ended = &run.Result{Status: NudgeCapped, Reason: agent.OverBudget, Number: r.Number, ReplySeq: -1}
+			out = contract.OpenNudgeResult{
+				RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey},
+				Ended:  &contract.AgentResult{Status: NudgeCapped, Reason: agent.OverBudget, ReplySeq: -1},
+			}
 			return err
 		}
 		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
@@ -80,18 +64,25 @@ func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err 
 		return out, err
 	}
 	if !found {
-		out.Run, err = s.recordReview(ctx, r, key, spec, unread)
+		made, err = s.recordReview(ctx, r, key, spec, unread)
 	}
 	if err != nil {
 		return out, err
 	}
-	if out.Spec, err = SpecOf(out.Run); err != nil {
+	return Opened(r.WorkspaceKey, made)
+}
+
+// Opened returns a run of a review or of a reflection, with its result if it has ended.
+func Opened(workspaceKey string, r run.Run) (contract.OpenNudgeResult, error) {
+	spec, err := SpecOf(r)
+	out := contract.OpenNudgeResult{
+		RunRef: contract.RefOf(workspaceKey, r), Budget: spec.Budget, Timeouts: spec.Timeouts(),
+	}
+	if err != nil || r.Status != run.Ended {
 		return out, err
 	}
-	if out.Run.Status == run.Ended {
-		st := &runState{run: out.Run}
-		out.Ended, err = st.ended()
-	}
+	ended, err := (&runState{run: r}).ended()
+	out.Ended = encoded(ended)
 	return out, err
 }
 
@@ -104,7 +95,7 @@ func cappedToday(ctx context.Context, tx store.Tx) (bool, error) {
 	return chosen.Nudge.Capped(today), err
 }
 
-func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec,
+func (s *Service) recordReview(ctx context.Context, r contract.NudgeInput, key string, spec Spec,
 	unread []conversation.TurnMessage) (made run.Run, err error) {
 	if err := s.pinReview(ctx, r, &spec, unread); err != nil {
 		return made, err
@@ -139,7 +130,8 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 
 // pinReview renders the prompt of the review: instructions, tools, and the transcript as data
 // without secrets.
-func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, unread []conversation.TurnMessage) (err error) {
+func (s *Service) pinReview(ctx context.Context, r contract.NudgeInput, spec *Spec,
+	unread []conversation.TurnMessage) (err error) {
 	known, err := s.Memory.Remembered(ctx, r.Workspace)
 	if err != nil {
 		return fmt.Errorf("read what is remembered: %w", err)

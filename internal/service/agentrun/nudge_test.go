@@ -13,15 +13,17 @@ import (
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
 // talked creates a conversation with n completed turns and their review.
-func (b *bundle) talked(turns ...string) agentrun.Review {
+func (b *bundle) talked(turns ...string) contract.NudgeInput {
 	b.t.Helper()
-	r := agentrun.Review{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Number: len(turns), Turn: len(turns), Memory: true,
-		Spec: spec()}
+	r := contract.NudgeInput{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Number: len(turns), Turn: len(turns),
+		Memory: true}
 	for _, text := range turns {
 		b.model.says("Aye.")
 		turn := b.say(text, text).Run
@@ -31,11 +33,35 @@ func (b *bundle) talked(turns ...string) agentrun.Review {
 	return r
 }
 
+// review is an opened review. Run and Spec are empty for a review that was not started.
+type review struct {
+	Run   run.Run
+	Spec  agentrun.Spec
+	Ended *contract.AgentResult
+}
+
 // open opens a review.
-func (b *bundle) open(r agentrun.Review) agentrun.Reviewing {
+func (b *bundle) open(r contract.NudgeInput) (out review) {
 	b.t.Helper()
-	out, err := b.OpenNudge(b.t.Context(), r)
+	opened, err := b.OpenNudge(b.t.Context(), r)
 	testkit.Must(b.t, err)
+	out.Ended = opened.Ended
+	if want := (contract.RunRef{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey}); opened.Run == "" {
+		if opened.RunRef != want {
+			b.t.Errorf("not started: %+v", opened)
+		}
+		return out
+	}
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), r.Workspace, func(ctx context.Context, tx store.Tx) error {
+		out.Run, err = tx.Runs().Run(ctx, opened.Run)
+		return err
+	}))
+	out.Spec, err = agentrun.SpecOf(out.Run)
+	testkit.Must(b.t, err)
+	if opened.RunRef != contract.RefOf(r.WorkspaceKey, out.Run) || opened.Budget != out.Spec.Budget ||
+		opened.Timeouts != out.Spec.Timeouts() {
+		b.t.Errorf("opened %+v of %+v", opened, out.Run)
+	}
 	return out
 }
 
@@ -139,10 +165,10 @@ func TestAFailedReviewLeavesItsTurnsUnread(t *testing.T) {
 	r := b.talked("I like tea.")
 	b.model.fails(llm.Auth)
 	review := b.open(r).Run
-	if _, err := b.Step(t.Context(), review.Ref, agent.Step{N: 1}, agentrun.Base{}); err == nil {
+	if _, err := b.Step(t.Context(), pgtest.StepInput(review.Ref, 1)); err == nil {
 		t.Fatal("a model that is away is no error")
 	}
-	ended, err := b.Close(t.Context(), review.Ref, agent.ProviderError, "", agentrun.Base{})
+	ended, err := b.Close(t.Context(), pgtest.CloseAgent(review.Ref, agent.ProviderError))
 	if err != nil || ended.Status != agentrun.NudgeFailed {
 		t.Errorf("the review ends with %+v, %v", ended, err)
 	}
@@ -176,7 +202,7 @@ func TestNoReviewBeginsPastTheCapOfTheDay(t *testing.T) {
 	first := r
 	first.Number, first.Turn = 1, 1
 	began := b.open(first)
-	if got := b.open(r); got.Ended == nil || got.Ended.Status != agentrun.NudgeCapped || got.Ended.Number != 2 {
+	if got := b.open(r); got.Ended == nil || got.Ended.Status != agentrun.NudgeCapped || got.Run.Ref.Run != "" {
 		t.Errorf("opened %+v", got)
 	}
 	if again := b.open(first); began.Ended != nil || again.Run.Ref != began.Run.Ref || again.Ended != nil {
@@ -192,7 +218,11 @@ func TestAReviewEndsWhenItsInputIsSpent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.talked("I like tea.")
-	r.Spec.Limits.InputTokens = 10
+	b.NudgeSpec = func() agentrun.Spec {
+		s := spec()
+		s.Limits.InputTokens = 10
+		return s
+	}
 	ended := b.drive(b.open(r).Run)
 	if ended.Status != agentrun.NudgeBudget || ended.Detail != "input_tokens" || ended.Steps != 0 {
 		t.Errorf("the review ends with %+v", ended)

@@ -20,7 +20,8 @@ import (
 
 // Compactor shortens conversations that do not fit the context window of their model.
 type Compactor interface {
-	Begin(ctx context.Context, o Overflow) (CompactionPlan, error)
+	// Begin starts a compaction. It returns nil if the compaction is complete.
+	Begin(ctx context.Context, o Overflow) (*contract.OffloadToStart, error)
 }
 
 // Overflow describes a conversation that is too long.
@@ -33,13 +34,6 @@ type Overflow struct {
 	Lang         string
 	Flush        *Spec // review before the compaction
 	AtOnce       bool  // the time limit leaves no room for a model call
-}
-
-// CompactionPlan is the workflow that shortens a conversation.
-type CompactionPlan struct {
-	WorkflowID string
-	Input      contract.OffloadInput
-	Done       bool // the compaction is complete
 }
 
 // Tokens that a request needs in addition to the history: instructions, tools, this turn and the
@@ -74,7 +68,8 @@ const urgent = 15 * time.Second
 
 // overflow checks, before the first model call of a turn, whether the earlier messages fit the
 // model. If they do not, it starts a compaction; it never truncates them.
-func (s *Service) overflow(ctx context.Context, st *runState, step agent.Step, base Base) (*CompactionPlan, error) {
+func (s *Service) overflow(ctx context.Context, st *runState, step agent.Step,
+	base contract.ConversationBase) (*contract.OffloadToStart, error) {
 	if st.hasSession { // checked when the session was stored
 		return nil, nil
 	}
@@ -83,8 +78,8 @@ func (s *Service) overflow(ctx context.Context, st *runState, step agent.Step, b
 
 // shorten starts a compaction if the history has more than room tokens. It applies only to a turn
 // before its first model call.
-func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, base Base, room int) (*CompactionPlan,
-	error) {
+func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, base contract.ConversationBase,
+	room int) (*contract.OffloadToStart, error) {
 	if st.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(st.steps) > 0 ||
 		st.spec.Limits.Window == 0 {
 		return nil, nil
@@ -109,8 +104,8 @@ func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, ba
 		o.Flush = &flush
 	}
 	out, err := s.Compactor.Begin(ctx, o)
-	if err != nil || !out.Done {
-		return &out, err
+	if err != nil || out != nil {
+		return out, err
 	}
 	again, err := s.loadRun(ctx, st.run.Ref)
 	if err == nil {

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/tools"
@@ -19,10 +21,10 @@ import (
 // compactor records the requested compactions.
 type compactor struct {
 	asked []agentrun.Overflow
-	plan  agentrun.CompactionPlan
+	plan  *contract.OffloadToStart // nil if the compaction is complete
 }
 
-func (c *compactor) Begin(_ context.Context, o agentrun.Overflow) (agentrun.CompactionPlan, error) {
+func (c *compactor) Begin(_ context.Context, o agentrun.Overflow) (*contract.OffloadToStart, error) {
 	c.asked = append(c.asked, o)
 	return c.plan, nil
 }
@@ -48,10 +50,11 @@ func (b *bundle) overflowing(change ...func(*conversation.Request)) run.Ref {
 func TestStepHasALongConversationMadeShorter(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	c := &compactor{plan: agentrun.CompactionPlan{WorkflowID: "offload"}}
+	c := &compactor{plan: &contract.OffloadToStart{WorkflowID: "offload"}}
 	b.Compactor = c
 	turn := b.overflowing()
-	out, err := b.Step(t.Context(), turn, agent.Step{N: 1}, agentrun.Base{Compacts: true})
+	out, err := b.Step(t.Context(), contract.StepInput{RunRef: pgtest.RunRef(turn), Step: agent.Step{N: 1},
+		Base: contract.ConversationBase{Compacts: true}})
 	testkit.Must(t, err)
 	asked := len(b.model.requests())
 	if out.Overflow == nil || out.Overflow.WorkflowID != "offload" || asked != 0 || len(c.asked) != 1 {
@@ -87,11 +90,12 @@ func TestStepShowsTheTurnsThatFitWhenNothingIsMadeShorter(t *testing.T) {
 func TestStepGoesOnWhenAConversationIsShortAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	c := &compactor{plan: agentrun.CompactionPlan{Done: true}}
+	c := &compactor{}
 	b.Compactor = c
 	turn := b.overflowing(func(r *conversation.Request) { r.Spec.Budget.Wall = 5 * time.Second })
 	b.model.says("Of the sea.")
-	out, err := b.Step(t.Context(), turn, agent.Step{N: 1}, agentrun.Base{Compacts: true})
+	out, err := b.Step(t.Context(), contract.StepInput{RunRef: pgtest.RunRef(turn), Step: agent.Step{N: 1},
+		Base: contract.ConversationBase{Compacts: true}})
 	if err != nil || out.Overflow != nil || out.Ended == nil {
 		t.Errorf("the step gives %+v, %v", out, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/metrics"
@@ -23,13 +24,13 @@ type response struct {
 	stored bool
 	ended  *run.Result // set if the response closed the run
 
-	overflow *CompactionPlan // set if there is no response: the model rejected the conversation as too long
+	overflow *contract.OffloadToStart // set if there is no response: the model rejected the conversation as too long
 }
 
 // conclude stores a response and closes the run if the response is the last. More runs in the same
 // transaction while the run is locked.
-func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, resp *run.Step,
-	more func(context.Context, store.Tx) error) (*run.Result, error) {
+func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base contract.ConversationBase,
+	resp *run.Step, more func(context.Context, store.Tx) error) (*run.Result, error) {
 	if e := plan.ends(resp); e != nil {
 		e.extra = more
 		return s.close(ctx, st, base, *e)
@@ -47,7 +48,8 @@ func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, b
 // callModel calls the model, unless an earlier attempt has stored its response. If the endpoint
 // rejects the request of a turn as too long, the conversation is compacted. Otherwise the request
 // is sent once more with less history.
-func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, base Base) (response, error) {
+func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan,
+	base contract.ConversationBase) (response, error) {
 	if plan.response != nil {
 		return response{step: *plan.response}, nil
 	}
@@ -64,8 +66,8 @@ func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, 
 }
 
 // ask makes one model call. Its reply is stored together with the resulting response.
-func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base Base, suffix string,
-	short bool) (out response, err error) {
+func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base contract.ConversationBase,
+	suffix string, short bool) (out response, err error) {
 	request := func() (llm.Request, error) { return st.request(plan.step, plan.note, 0, short), nil }
 	if st.agent != nil {
 		brief, err := s.brief(ctx, st, plan.step, plan.note, short)
@@ -168,7 +170,8 @@ func (st *runState) resume(ctx context.Context, tx store.Tx, unsent []*run.ToolC
 
 // keeper returns the function that stores a reply and the response in one transaction. The last
 // reply of a memory agent is stored alone, because the end of such a run is read outside of it.
-func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey, out *response) ledger.StoreReply {
+func (s *Service) keeper(st *runState, plan promptPlan, base contract.ConversationBase, k run.CallKey,
+	out *response) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 		resp := st.read(plan.step, plan.note, reply)
 		ends := plan.ends(&resp) != nil

@@ -54,6 +54,7 @@ type Ports struct {
 	Replies   Replies     // nil streams no replies
 	Compactor Compactor   // nil truncates long conversations instead
 	Builder   Builder     // nil builds no memories from reviews
+	NudgeSpec func() Spec // returns the configuration of reviews
 	FlushSpec func() Spec // returns the configuration of reviews before a compaction
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -57,7 +58,7 @@ func setup(t *testing.T, more ...tools.Tool) *bundle {
 	testkit.Must(t, err)
 	b.Service = &agentrun.Service{Ports: agentrun.Ports{Store: b.Store, Tools: registry, Memory: b.told,
 		Ledger:    &ledger.Ledger{Ports: ledger.Ports{Store: b.db.Store, Model: b.model, Lease: time.Minute}},
-		FlushSpec: spec}}
+		NudgeSpec: spec, FlushSpec: spec}}
 	return b
 }
 
@@ -174,19 +175,22 @@ func (b *bundle) say(id, text string, change ...func(*conversation.Request)) con
 }
 
 // step makes one step of a run that must succeed.
-func (b *bundle) step(ref run.Ref, step agent.Step) agentrun.StepResult {
+func (b *bundle) step(ref run.Ref, step agent.Step) contract.StepResult {
 	b.t.Helper()
-	out, err := b.Step(b.t.Context(), ref, step, agentrun.Base{})
+	out, err := b.Step(b.t.Context(), contract.StepInput{RunRef: pgtest.RunRef(ref), Step: step})
 	testkit.Must(b.t, err)
 	return out
 }
 
+// ended returns the stored result of a run.
+func (b *bundle) ended(ref run.Ref) run.Result { return pgtest.Stored[run.Result](b.t, b.Store, ref) }
+
 // drive runs all steps of a run, as its workflow does.
-func (b *bundle) drive(r run.Run) *run.Result {
+func (b *bundle) drive(r run.Run) run.Result {
 	b.t.Helper()
 	s, err := agentrun.SpecOf(r)
 	testkit.Must(b.t, err)
-	var last agentrun.StepResult
+	var last contract.StepResult
 	state, effect := agent.Next(agent.State{}, agent.Begin{At: time.Now(), Budget: s.Budget})
 	for {
 		var event agent.Event
@@ -196,16 +200,20 @@ func (b *bundle) drive(r run.Run) *run.Result {
 			event = last.StepDone
 		case agent.RunTools:
 			for _, c := range e.Calls {
-				testkit.Must(b.t, b.RunTool(b.t.Context(), r.Ref, state.Step, c.Index, agentrun.Base{}))
+				testkit.Must(b.t, b.RunTool(b.t.Context(), pgtest.ToolInput(r.Ref, state.Step, c.Index)))
 			}
 			event = agent.ToolsRan{}
 		case agent.End:
 			if e.Closed || last.Ended != nil {
-				return last.Ended
+				ended := b.ended(r.Ref)
+				if last.Ended == nil || *last.Ended != agentrun.ResultOf(ended) {
+					b.t.Errorf("the last step gives %+v, want %+v", last.Ended, agentrun.ResultOf(ended))
+				}
+				return ended
 			}
-			ended, err := b.Close(b.t.Context(), r.Ref, e.Reason, "", agentrun.Base{})
+			_, err := b.Close(b.t.Context(), pgtest.CloseAgent(r.Ref, e.Reason))
 			testkit.Must(b.t, err)
-			return ended
+			return b.ended(r.Ref)
 		}
 		state, effect = agent.Next(state, event)
 	}

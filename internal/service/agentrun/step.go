@@ -7,35 +7,18 @@ import (
 	"slices"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/tools"
 )
 
-// Base holds the counters of a conversation before a turn. If Known is false, the caller has lost
-// them and the stored ones are used.
-type Base struct {
-	Known    bool
-	Counters nudge.Counters
-	Fence    int64 // fencing token of the agent's lease
-	Compacts bool  // the caller can run a compaction
-}
-
-// StepResult is the result of a step. Ended is set if the step closed the run.
-type StepResult struct {
-	agent.StepDone
-	Ended *run.Result
-
-	Overflow *CompactionPlan // set if the model was not called: compact the conversation first
-}
-
 // Step produces one model response: it runs the pending calls of the previous one, calls the model
 // and stores the response. If the response is the final answer or the last one in the budget, the
 // run is closed in the same transaction.
-func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (StepResult, error) {
+func (s *Service) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
 	for {
-		out, err := s.attempt(ctx, ref, step, base)
+		out, err := s.attempt(ctx, in.Ref(), in.Step, in.Base)
 		if !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
 			return out, err
 		}
@@ -44,14 +27,15 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 
 // attempt makes a step in five phases. It returns errEnded or errRevoked if the loaded state is
 // outdated; the caller then retries.
-func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out StepResult, err error) {
+func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, base contract.ConversationBase) (
+	out contract.StepResult, err error) {
 	st, err := s.loadRun(ctx, ref)
 	if err != nil {
 		return out, err
 	}
 	if st.run.Status == run.Ended {
-		out.Final = true
-		out.Ended, err = st.ended()
+		ended, err := st.ended()
+		out.Final, out.Ended = true, encoded(ended)
 		return out, err
 	}
 	if e := st.unheard(); e != nil {
@@ -87,7 +71,8 @@ func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, bas
 }
 
 // runPendingCalls runs the calls of the previous response.
-func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.Step, base Base) (callResults, error) {
+func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.Step,
+	base contract.ConversationBase) (callResults, error) {
 	if err := s.subject(ctx, st, base); err != nil {
 		return callResults{}, err
 	}
@@ -95,8 +80,8 @@ func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.
 }
 
 // storeStep stores a response, unless it was stored with its reply, and returns the outcome of the step.
-func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base Base, out StepResult,
-	answer response) (StepResult, error) {
+func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base contract.ConversationBase,
+	out contract.StepResult, answer response) (contract.StepResult, error) {
 	var err error
 	if _, found := st.step(plan.step.N); !found {
 		st.steps = append(st.steps, answer.step)
@@ -107,7 +92,7 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 		}
 	}
 	resp := answer.step
-	out.Ended = answer.ended
+	out.Ended = encoded(answer.ended)
 	switch {
 	case plan.ends(&resp) != nil:
 		out.Final = true
@@ -135,10 +120,10 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 }
 
 // endStep closes the run as part of a step.
-func (s *Service) endStep(ctx context.Context, st *runState, base Base, out StepResult, e ending) (StepResult, error) {
-	var err error
-	out.Final = true
-	out.Ended, err = s.close(ctx, st, base, e)
+func (s *Service) endStep(ctx context.Context, st *runState, base contract.ConversationBase, out contract.StepResult,
+	e ending) (contract.StepResult, error) {
+	ended, err := s.close(ctx, st, base, e)
+	out.Final, out.Ended = true, encoded(ended)
 	return out, err
 }
 

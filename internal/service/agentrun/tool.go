@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/tools"
@@ -79,19 +80,19 @@ func (s *Service) lost(ctx context.Context, st *runState, c run.ToolCall, last b
 }
 
 // RunTool runs one slow call of a response.
-func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, base Base) error {
-	st, err := s.loadRun(ctx, ref)
+func (s *Service) RunTool(ctx context.Context, in contract.ToolInput) error {
+	st, err := s.loadRun(ctx, in.Ref())
 	if err != nil || st.run.Status == run.Ended {
 		return err
 	}
-	if err := s.subject(ctx, st, base); err != nil {
+	if err := s.subject(ctx, st, in.Base); err != nil {
 		return err
 	}
-	step, found := st.step(n)
-	if !found || position >= len(step.Calls) {
-		return fault.Newf(fault.NotFound, "run %s has no call %d in step %d", ref.Run, position, n)
+	step, found := st.step(in.Step)
+	if !found || in.Position >= len(step.Calls) {
+		return fault.Newf(fault.NotFound, "run %s has no call %d in step %d", in.Run, in.Position, in.Step)
 	}
-	if c := step.Calls[position]; !c.Done {
+	if c := step.Calls[in.Position]; !c.Done {
 		err = s.runCall(ctx, st, &c)
 	}
 	if errors.Is(err, errEnded) {

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/agentrun"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/tools"
 	"cairn/internal/testkit"
 )
@@ -53,7 +53,7 @@ func TestRunToolRunsASlowCallOnce(t *testing.T) {
 	b := setup(t, counted(t, "dig", agent.Slow, &ran))
 	turn := b.calling("m1", "dig")
 	for range 2 {
-		testkit.Must(t, b.RunTool(t.Context(), turn, 1, 0, agentrun.Base{}))
+		testkit.Must(t, b.RunTool(t.Context(), pgtest.ToolInput(turn, 1, 0)))
 	}
 	b.model.says("Dug.")
 	if out := b.step(turn, agent.Step{N: 2}); out.Ended == nil || ran.Load() != 1 {
@@ -64,7 +64,7 @@ func TestRunToolRunsASlowCallOnce(t *testing.T) {
 	}
 	turn = b.calling("m2", "dig")
 	for _, at := range [][2]int{{1, 1}, {2, 0}} {
-		err := b.RunTool(t.Context(), turn, at[0], at[1], agentrun.Base{})
+		err := b.RunTool(t.Context(), pgtest.ToolInput(turn, at[0], at[1]))
 		if fault.CodeOf(err) != fault.NotFound || fault.From(err).Hint == "" {
 			t.Errorf("call %d of step %d: %v", at[1], at[0], err)
 		}
@@ -136,7 +136,7 @@ func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	b := setup(t, counted(t, "note", agent.Fast, &before), counted(t, "hand_off", agent.Control, &control))
 	turn := b.calling("m1", "note", "hand_off")
 	for range 2 {
-		w, result, told, err := b.RunThrough(t.Context(), turn, 1, 1, agentrun.Base{})
+		w, result, told, err := b.RunThrough(t.Context(), pgtest.ToolInput(turn, 1, 1))
 		if err != nil || told || !result.OK || w.Run.Ref != turn || len(w.Steps) != 1 {
 			t.Errorf("reached: %+v, told %t, %v", result, told, err)
 		}
@@ -147,7 +147,7 @@ func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	for _, action := range []string{"handed off", "lost"} {
 		testkit.Must(t, b.Tell(t.Context(), turn, 1, 1, b.result(action)))
 	}
-	_, _, told, err := b.RunThrough(t.Context(), turn, 1, 1, agentrun.Base{})
+	_, _, told, err := b.RunThrough(t.Context(), pgtest.ToolInput(turn, 1, 1))
 	if err != nil || !told || control.Load() != 2 {
 		t.Errorf("once it is told: %t, %v after %d runs", told, err, control.Load())
 	}
@@ -156,7 +156,7 @@ func TestReachRunsWhatComesBeforeAControlCall(t *testing.T) {
 	if got := lasts(b.model.requests()[1]); !strings.Contains(got, "handed off") {
 		t.Errorf("the model is told %s", got)
 	}
-	if _, _, told, err = b.RunThrough(t.Context(), turn, 1, 2, agentrun.Base{}); err != nil || !told {
+	if _, _, told, err = b.RunThrough(t.Context(), pgtest.ToolInput(turn, 1, 2)); err != nil || !told {
 		t.Errorf("of a run that has ended a call is told: %t, %v", told, err)
 	}
 	if err := b.Tell(t.Context(), turn, 1, 1, b.result("late")); err != nil {
@@ -171,7 +171,7 @@ func TestReachTellsAControlCallThatFails(t *testing.T) {
 		return done{}, fault.New(fault.NotFound, "no specialist found", "do it yourself")
 	}))
 	turn := b.calling("m1", "hand_off")
-	_, _, told, err := b.RunThrough(t.Context(), turn, 1, 0, agentrun.Base{})
+	_, _, told, err := b.RunThrough(t.Context(), pgtest.ToolInput(turn, 1, 0))
 	if err != nil || !told {
 		t.Errorf("told: %t, %v", told, err)
 	}
@@ -180,7 +180,7 @@ func TestReachTellsAControlCallThatFails(t *testing.T) {
 	}
 	for name, try := range map[string]func() error{
 		"RunThrough": func() error {
-			_, _, _, err := b.RunThrough(t.Context(), turn, 2, 0, agentrun.Base{})
+			_, _, _, err := b.RunThrough(t.Context(), pgtest.ToolInput(turn, 2, 0))
 			return err
 		},
 		"Tell": func() error { return b.Tell(t.Context(), turn, 1, 1, b.result("x")) },

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
@@ -21,10 +22,10 @@ const spokenRunes = 20_000
 
 // Transcribe writes the words of the recordings of a turn into its messages. It runs before the first step. A recording
 // without words gets the reason, which the reply states. Repeating it pays for no recording again.
-func (s *Service) Transcribe(ctx context.Context, ref run.Ref) error {
+func (s *Service) Transcribe(ctx context.Context, in contract.RunRef) error {
 	st := &runState{}
-	err := s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
-		if st.run, st.steps, st.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil || st.run.Status == run.Ended {
+	err := s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		if st.run, st.steps, st.turn, err = tx.Steps().Job(ctx, in.Run); err != nil || st.run.Status == run.Ended {
 			return err
 		}
 		if st.spec, err = SpecOf(st.run); err == nil {
@@ -47,8 +48,8 @@ func (s *Service) Transcribe(ctx context.Context, ref run.Ref) error {
 	if len(said) == 0 {
 		return nil
 	}
-	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		open, err := tx.Runs().RequireOpenRun(ctx, ref.Run)
+	return s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		open, err := tx.Runs().RequireOpenRun(ctx, in.Run)
 		if err != nil || !open { // the reply states that the words are missing
 			return err
 		}

@@ -9,18 +9,20 @@ import (
 
 	"cairn/internal/domain/access"
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/paging"
 )
 
 // Next returns the next delivery of a route that may be sent now, 0 without one.
-func (s *Service) Next(ctx context.Context, ws, route int64) (id int64, err error) {
-	quiet, err := s.quiet(ctx, ws)
+func (s *Service) Next(ctx context.Context, in contract.DeliverInput) (out contract.NextDeliveryResult, err error) {
+	quiet, err := s.quiet(ctx, in.Workspace)
 	if err != nil {
-		return 0, err
+		return out, err
 	}
-	return s.Store.NextDelivery(ctx, ws, route, quiet)
+	out.Delivery, err = s.Store.NextDelivery(ctx, in.Workspace, in.Route, quiet)
+	return out, err
 }
 
 // quiet reports whether the quiet hours of a workspace hold. Only direct replies are sent in them.
@@ -43,24 +45,21 @@ func (s *Service) Deliver(ctx context.Context, ws access.Workspace, route int64)
 	if err != nil || !open || s.Driver == nil {
 		return !open, err
 	}
-	if next, err := s.Next(ctx, ws.ID, route); err != nil || next == 0 {
+	next, err := s.Next(ctx, contract.DeliverInput{Workspace: ws.ID, Route: route})
+	if err != nil || next.Delivery == 0 {
 		return false, err
 	}
 	return false, s.Driver.Deliver(ctx, ws.Key, ws.ID, route, account)
 }
 
-// Progress is the progress of a delivery.
-type Progress struct {
-	Done    bool          // all messages are sent
-	Spacing time.Duration // before the next one
-}
-
 // SendPart sends the next message of a delivery. A repetition sends a message again only if the outcome of the
 // earlier attempt is unknown.
-func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Progress, err error) {
+func (s *Service) SendPart(ctx context.Context, a Account, in contract.DeliveryInput) (out contract.SendPartResult,
+	err error) {
+	ws, id := in.Workspace, in.Delivery
 	d, err := s.Store.Delivery(ctx, ws, id)
 	if err != nil || d.State != DeliveryReady {
-		return Progress{Done: true}, err
+		return contract.SendPartResult{Done: true}, err
 	}
 	if d, err = s.quiesce(ctx, ws, d); err != nil {
 		return out, err
@@ -74,12 +73,12 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 		return out, err
 	}
 	if p.Number == 0 {
-		return Progress{Done: true}, s.Store.EndDelivery(ctx, ws, id, DeliverySent, "", false)
+		return contract.SendPartResult{Done: true}, s.Store.EndDelivery(ctx, ws, id, DeliverySent, "", false)
 	}
 	messageID, err := s.send(ctx, a, ws, d, p)
 	var refused *SendError
 	if errors.As(err, &refused) {
-		return Progress{Done: refused.Permanent}, s.refused(ctx, ws, d, p, refused)
+		return contract.SendPartResult{Done: refused.Permanent}, s.refused(ctx, ws, d, p, refused)
 	}
 	if err != nil {
 		return out, fault.Wrap(err, fault.Unavailable, "send a message to "+a.Name, "")
@@ -88,9 +87,9 @@ func (s *Service) SendPart(ctx context.Context, a Account, ws, id int64) (out Pr
 		return out, err
 	}
 	if p.Number == p.Parts {
-		return Progress{Done: true}, s.Store.EndDelivery(ctx, ws, id, DeliverySent, "", false)
+		return contract.SendPartResult{Done: true}, s.Store.EndDelivery(ctx, ws, id, DeliverySent, "", false)
 	}
-	return Progress{Spacing: limits.Spacing}, nil
+	return contract.SendPartResult{Spacing: limits.Spacing}, nil
 }
 
 // send sends a message and returns its ID. The first one of a reply replaces what is shown of it.
@@ -149,8 +148,8 @@ func (s *Service) refused(ctx context.Context, ws int64, d channel.Delivery, p c
 }
 
 // GiveUp ends a delivery that failed for too long.
-func (s *Service) GiveUp(ctx context.Context, ws, id int64, reason string) error {
-	return s.Store.EndDelivery(ctx, ws, id, DeliveryDead, reason, false)
+func (s *Service) GiveUp(ctx context.Context, in contract.GiveUpInput) error {
+	return s.Store.EndDelivery(ctx, in.Workspace, in.Delivery, DeliveryDead, in.Reason, false)
 }
 
 // ListDeliveries returns a page of the deliveries in a state, or of all: dead ones first, then the latest.

@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/channel"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/lab/pgtest"
@@ -245,7 +246,7 @@ func (d *desk) end(ref run.Ref) {
 		return d.Text("select coalesce(string_agg(body, '' order by seq), '') from reply_chunks where run_id = $1",
 			ref.Run) == d.said[ref.Run]
 	})
-	_, err := d.agents.Close(d.t.Context(), ref, agent.Interrupted, "", agentrun.Base{})
+	_, err := d.agents.Close(d.t.Context(), pgtest.CloseAgent(ref, agent.Interrupted))
 	testkit.Must(d.t, err)
 }
 
@@ -254,12 +255,14 @@ func (d *desk) deliver(ref run.Ref) error {
 	d.t.Helper()
 	route := int64(d.Number("select max(id) from channel_routes"))
 	for {
-		id, err := d.service.Next(d.t.Context(), ref.Workspace, route)
+		in := contract.DeliverInput{Workspace: ref.Workspace, Route: route}
+		next, err := d.service.Next(d.t.Context(), in)
 		testkit.Must(d.t, err)
-		if id == 0 {
+		if next.Delivery == 0 {
 			return nil
 		}
-		if _, err := d.service.SendPart(d.t.Context(), d.account, ref.Workspace, id); err != nil {
+		part := contract.DeliveryInput{DeliverInput: in, Delivery: next.Delivery}
+		if _, err := d.service.SendPart(d.t.Context(), d.account, part); err != nil {
 			return err
 		}
 	}

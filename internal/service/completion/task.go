@@ -107,9 +107,8 @@ func (s *Service) taskStatus(ctx context.Context, ref run.Ref) (out domainconver
 // Input returns the input of the workflow of a task.
 func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	spec, err := agentrun.SpecOf(r)
-	return contract.AgentInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
-		Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Budget: spec.Budget, Timeouts: spec.Timeouts(),
-		Queue: contract.QueueLLM}, err
+	return contract.AgentInput{RunRef: contract.RefOf(workspaceKey, r), Kind: string(r.Kind), Budget: spec.Budget,
+		Timeouts: spec.Timeouts(), Queue: contract.QueueLLM}, err
 }
 
 // TaskAgent asks the model for the reply of a task. Its runs have no tools of Cairn and no memory.

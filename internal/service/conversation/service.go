@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/store"
@@ -28,12 +29,13 @@ func (s *Service) Answer(ctx context.Context, ws int64, conversation, message st
 
 // CloseConversation stores the counters of a conversation when its workflow ends. They are joined
 // with the stored ones, because a review may have ended in the meantime.
-func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
-	return s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		stored, err := tx.Conversations().LockConversation(ctx, conversation)
+func (s *Service) CloseConversation(ctx context.Context, in contract.CloseConversationInput) error {
+	return s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		stored, err := tx.Conversations().LockConversation(ctx, in.Conversation)
 		if err != nil {
 			return err
 		}
-		return tx.Conversations().CloseConversation(ctx, conversation, nudge.Join(c, stored.Counters), byUser)
+		return tx.Conversations().CloseConversation(ctx, in.Conversation, nudge.Join(in.Counters, stored.Counters),
+			in.Ended)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/conversation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
@@ -58,7 +59,8 @@ func TestCloseConversationKeepsWhatEitherSideKnows(t *testing.T) {
 	id := b.accept(b.observed("c", "m1", transcript.Message{Role: transcript.User, Content: "hello"})).Conversation
 	b.Exec(`update conversations set counters = '{"total": 2, "last_reviewed": 2}'`)
 	closes := func() string {
-		testkit.Must(t, b.CloseConversation(t.Context(), b.A.ID, id, nudge.Counters{Total: 3, Memory: 1}, true))
+		testkit.Must(t, b.CloseConversation(t.Context(), contract.CloseConversationInput{Workspace: b.A.ID,
+			Conversation: id, Ended: true, Counters: nudge.Counters{Total: 3, Memory: 1}}))
 		var got string
 		testkit.Must(t, b.Admin.QueryRow(t.Context(), `
 			select format('%s %s %s %s', counters->>'total', counters->>'memory', counters->>'last_reviewed',
@@ -76,7 +78,8 @@ func TestCloseConversationKeepsWhatEitherSideKnows(t *testing.T) {
 		if ws == b.A.ID {
 			missing++
 		}
-		err := b.CloseConversation(t.Context(), ws, missing, nudge.Counters{}, true)
+		err := b.CloseConversation(t.Context(), contract.CloseConversationInput{Workspace: ws, Conversation: missing,
+			Ended: true})
 		if fault.CodeOf(err) != fault.NotFound || fault.From(err).Hint == "" {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -69,7 +69,7 @@ func (b *bundle) end(ctx context.Context, turn run.Ref) error {
 		return err
 	}
 	runs := &agentrun.Service{Ports: agentrun.Ports{Store: b.Store, Tools: none}}
-	_, err = runs.Close(ctx, turn, agent.Interrupted, "", agentrun.Base{})
+	_, err = runs.Close(ctx, pgtest.CloseAgent(turn, agent.Interrupted))
 	return err
 }
 

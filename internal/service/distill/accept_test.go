@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
@@ -84,8 +85,8 @@ func TestOpenEndsWhatTheGateDoesNotLetThrough(t *testing.T) {
 		if _, open, err := d.Open(t.Context(), ref); open || err != nil {
 			t.Errorf("open %t: %v", open, err)
 		}
-		if keys, err := d.Segment(t.Context(), ref); len(keys) != 0 || err != nil {
-			t.Errorf("divided into %q: %v", keys, err)
+		if divided, err := d.Segment(t.Context(), pgtest.RunRef(ref)); len(divided.Tasks) != 0 || err != nil {
+			t.Errorf("divided into %q: %v", divided.Tasks, err)
 		}
 	}
 	if r := d.report(ref); r.Outcome != run.Gated || r.Reason != "the request says never" {
@@ -123,9 +124,9 @@ func TestRetryGoesOnFromWhatWasPaid(t *testing.T) {
 	again := distill.RetryRequest{Ref: ref, WorkspaceKey: d.A.Key}
 	_, err := d.Retry(t.Context(), again)
 	wants(t, "a run under way", err, fault.VersionConflict)
-	_, err = d.EndTask(t.Context(), ref, 1, key, "cancelled", "canceled by the user")
+	_, err = d.EndTask(t.Context(), endTask(ref, key, "cancelled", "canceled by the user"))
 	testkit.Must(t, err)
-	_, err = d.Close(t.Context(), ref, 1, "cancelled", "canceled by the user")
+	_, err = d.Close(t.Context(), pgtest.CloseInput(ref, "cancelled", "canceled by the user"))
 	testkit.Must(t, err)
 
 	r, err := d.Retry(t.Context(), again)
@@ -135,12 +136,12 @@ func TestRetryGoesOnFromWhatWasPaid(t *testing.T) {
 	}
 	_, err = d.Retry(t.Context(), again)
 	wants(t, "retried twice", err, fault.VersionConflict)
-	keys, err := d.Segment(t.Context(), ref)
-	if err != nil || len(keys) != 1 || keys[0] != key {
-		t.Errorf("divided into %q: %v", keys, err)
+	divided, err := d.Segment(t.Context(), pgtest.RunRef(ref))
+	if err != nil || len(divided.Tasks) != 1 || divided.Tasks[0] != key {
+		t.Errorf("divided into %q: %v", divided.Tasks, err)
 	}
-	if _, ended, err := d.Draft(t.Context(), ref, key); ended || err != nil {
-		t.Errorf("ended %t: %v", ended, err)
+	if out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); out.Ended || err != nil {
+		t.Errorf("ended %t: %v", out.Ended, err)
 	}
 	d.paid("extract 1, segment 1")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -15,34 +16,34 @@ import (
 // EndTask ends a task that was not committed, with the code and reason of what stopped it. Without
 // a code, the task must have ended already. Calls of an attempt before the latest retry have no
 // effect.
-func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code,
-	reason string) (t distillation.Task, err error) {
-	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, err := tx.Runs().RunState(ctx, ref.Run)
+func (s *Service) EndTask(ctx context.Context, in contract.EndTaskInput) (contract.TaskResult, error) {
+	var t distillation.Task
+	err := s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		r, err := tx.Runs().RunState(ctx, in.Run)
 		if err != nil {
 			return err
 		}
-		if t, err = tx.Tasks().Task(ctx, ref.Run, key); err != nil || t.Stage == distillation.EndedTask ||
-			r.Attempt != attempt {
+		if t, err = tx.Tasks().Task(ctx, in.Run, in.Task); err != nil || t.Stage == distillation.EndedTask ||
+			r.Attempt != in.Attempt {
 			return err
 		}
-		if code == "" {
-			return fmt.Errorf("end task %s: stage is %s", key, t.Stage)
+		if in.Code == "" {
+			return fmt.Errorf("end task %s: stage is %s", in.Task, t.Stage)
 		}
-		t.Outcome, t.Reason = distillation.Failed, code+": "+reason
+		t.Outcome, t.Reason = distillation.Failed, in.Code+": "+in.Reason
 		return tx.Tasks().EndTask(ctx, t)
 	})
-	return t, err
+	return contract.TaskResult{Outcome: string(t.Outcome), Skill: t.Skill, Version: t.Version}, err
 }
 
 // AwaitTask returns when a task has ended. If it has not ended after a short wait, it fails with
 // Unavailable.
-func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error {
+func (s *Service) AwaitTask(ctx context.Context, in contract.TaskRef) error {
 	const looks, pause = 20, 250 * time.Millisecond
 	for range looks {
 		var t distillation.Task
-		err := s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
-			t, err = tx.Tasks().Task(ctx, ref.Run, key)
+		err := s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+			t, err = tx.Tasks().Task(ctx, in.Run, in.Task)
 			return err
 		})
 		if err != nil || t.Stage == distillation.EndedTask {
@@ -54,24 +55,24 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 		case <-time.After(pause):
 		}
 	}
-	return fault.New(fault.Unavailable, fmt.Sprintf("task %s has not ended yet", key), "")
+	return fault.New(fault.Unavailable, fmt.Sprintf("task %s has not ended yet", in.Task), "")
 }
 
 // Close ends a run with the code of what stopped it or, without a code, with the summary of its
 // tasks. It does not change a run that has ended, nor one whose next attempt has started. A step,
 // such as the last commit, may end the run before its workflow calls Close.
-func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out distillation.Result,
-	err error) {
-	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, err := tx.Runs().RunState(ctx, ref.Run)
+func (s *Service) Close(ctx context.Context, in contract.CloseInput) (contract.DistillResult, error) {
+	var out distillation.Result
+	err := s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		r, err := tx.Runs().RunState(ctx, in.Run)
 		if err != nil {
 			return err
 		}
-		if r.Status == run.Ended || r.Attempt != attempt {
+		if r.Status == run.Ended || r.Attempt != in.Attempt {
 			out.Outcome = r.Outcome
 			return json.Unmarshal(r.Result, &out)
 		}
-		tasks, err := tx.Tasks().Tasks(ctx, ref.Run)
+		tasks, err := tx.Tasks().Tasks(ctx, in.Run)
 		if err != nil {
 			return err
 		}
@@ -80,15 +81,17 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 			outcomes[i] = t.Outcome
 		}
 		out = distillation.AddUp(outcomes)
-		if code != "" {
-			out.Code, out.Outcome = code, run.Failed
-			if code == string(fault.Cancelled) {
+		if in.Code != "" {
+			out.Code, out.Outcome = in.Code, run.Failed
+			if in.Code == string(fault.Cancelled) {
 				out.Outcome = run.CancelledOutcome
 			}
 		}
-		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
+		return tx.Runs().EndRun(ctx, in.Run, out.Outcome, in.Reason, out)
 	})
-	return out, err
+	return contract.DistillResult{
+		Outcome: string(out.Outcome), Tasks: out.Tasks, Created: out.Created, Updated: out.Updated, Failed: out.Failed,
+	}, err
 }
 
 // outcomeOf returns the outcome of a run that an error ended before it had tasks.

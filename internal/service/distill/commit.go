@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/index"
 	"cairn/internal/domain/run"
@@ -12,14 +13,14 @@ import (
 
 // Publish packages a task and commits the package, once. It does not commit if the current head is unseen or
 // was not compared with the package.
-func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c distillation.CommitResult, err error) {
-	j, t, made, unseen, err := s.pack(ctx, ref, key)
+func (s *Service) Publish(ctx context.Context, in contract.TaskRef) (c contract.PublishResult, err error) {
+	j, t, made, unseen, err := s.pack(ctx, in.Ref(), in.Task)
 	if err != nil || unseen {
-		return distillation.CommitResult{Unseen: unseen}, err
+		return contract.PublishResult{Unseen: unseen}, err
 	}
 	if t.Stage != distillation.EndedTask {
 		if j.needsComparison(t, *t.Package) {
-			return distillation.CommitResult{Compare: true}, nil
+			return contract.PublishResult{Compare: true}, nil
 		}
 		if err := s.upload(ctx, *t.Package, made); err != nil {
 			return c, err
@@ -33,7 +34,7 @@ func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c disti
 }
 
 // Commit makes a task's package the head of its skill, once.
-func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (distillation.CommitResult, error) {
+func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (contract.PublishResult, error) {
 	var (
 		t    distillation.Task
 		spec Spec
@@ -46,17 +47,17 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (distilla
 		return err
 	})
 	if err != nil {
-		return distillation.CommitResult{}, err
+		return contract.PublishResult{}, err
 	}
 	return s.commit(ctx, t, spec)
 }
 
-func (s *Service) commit(ctx context.Context, t distillation.Task, spec Spec) (distillation.CommitResult, error) {
+func (s *Service) commit(ctx context.Context, t distillation.Task, spec Spec) (contract.PublishResult, error) {
 	if t.Stage == distillation.EndedTask {
-		return distillation.CommitResult{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
+		return contract.PublishResult{Outcome: string(t.Outcome), Skill: t.Skill, Version: t.Version}, nil
 	}
 	if t.Package == nil {
-		return distillation.CommitResult{}, fmt.Errorf("commit task %s: no package", t.Key)
+		return contract.PublishResult{}, fmt.Errorf("commit task %s: no package", t.Key)
 	}
 	text := t.Package.Version.SearchText()
 	vector := s.embed(ctx, t.Ref.Workspace, text)

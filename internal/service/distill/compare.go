@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
@@ -31,9 +31,9 @@ func (j job) needsComparison(t distillation.Task, p distillation.Package) bool {
 // Compare asks a model which version is better, the one in force or the packaged one, without saying which is
 // which. It asks twice, in both orders, because models prefer one place. The result is stored with the task. If
 // the model returns none, the task gets a note, and the update needs a person.
-func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
+func (s *Service) Compare(ctx context.Context, in contract.TaskRef) error {
 	var current skill.Version
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, _ job,
+	j, t, err := s.loadTask(ctx, in.Ref(), in.Task, func(ctx context.Context, tx store.Tx, _ job,
 		t distillation.Task) (err error) {
 		if t.Package == nil || t.Stage == distillation.EndedTask {
 			return nil
@@ -45,7 +45,7 @@ func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 		return err
 	}
 	if t.Package == nil {
-		return fmt.Errorf("compare task %s: no package", key)
+		return fmt.Errorf("compare task %s: no package", in.Task)
 	}
 	if t.Comparison.Covers(*t.Package) {
 		return nil
@@ -59,7 +59,7 @@ func (s *Service) Compare(ctx context.Context, ref run.Ref, key string) error {
 		return err
 	}
 	t.Comparison = &out
-	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Tasks().SaveComparison(ctx, t, notes)
 	})
 }

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
@@ -28,13 +30,13 @@ func (m *model) prefers(text string) {
 }
 
 // improved creates an active skill, and a run whose update of it is ready to be published. prepare runs between.
-func (d *distilling) improved(prepare ...func()) (publish func() distillation.CommitResult) {
+func (d *distilling) improved(prepare ...func()) (publish func() contract.PublishResult) {
 	d.t.Helper()
 	judged := func(r *distill.Request) { r.Spec.Quality = true }
 	d.model.says("extract", draft("Wait 30 seconds before the next probe runs"))
 	ref, key := d.written(d.request(talk("Checkout"), judged))
-	testkit.Must(d.t, d.Judge(d.t.Context(), ref, key))
-	_, err := d.Publish(d.t.Context(), ref, key)
+	testkit.Must(d.t, d.Judge(d.t.Context(), pgtest.TaskRef(ref, key)))
+	_, err := d.Publish(d.t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(d.t, err)
 	for _, do := range prepare {
 		do()
@@ -42,15 +44,15 @@ func (d *distilling) improved(prepare ...func()) (publish func() distillation.Co
 	d.model.says("extract", update(map[string]any{"experience": []string{"Wait 30 seconds before the next probe runs",
 		"Tell the team first"}}))
 	ref, key = d.written(d.request(talk("Payments"), judged))
-	testkit.Must(d.t, d.Judge(d.t.Context(), ref, key))
-	return func() distillation.CommitResult {
+	testkit.Must(d.t, d.Judge(d.t.Context(), pgtest.TaskRef(ref, key)))
+	return func() contract.PublishResult {
 		d.t.Helper()
-		c, err := d.Publish(d.t.Context(), ref, key)
+		c, err := d.Publish(d.t.Context(), pgtest.TaskRef(ref, key))
 		testkit.Must(d.t, err)
 		if c.Compare {
-			testkit.Must(d.t, d.Compare(d.t.Context(), ref, key))
-			testkit.Must(d.t, d.Compare(d.t.Context(), ref, key)) // a repeated activity asks no more
-			c, err = d.Publish(d.t.Context(), ref, key)
+			testkit.Must(d.t, d.Compare(d.t.Context(), pgtest.TaskRef(ref, key)))
+			testkit.Must(d.t, d.Compare(d.t.Context(), pgtest.TaskRef(ref, key))) // a repeated activity asks no more
+			c, err = d.Publish(d.t.Context(), pgtest.TaskRef(ref, key))
 			testkit.Must(d.t, err)
 		}
 		return c
@@ -80,7 +82,7 @@ func TestAnUpdateIsComparedBlindInBothOrders(t *testing.T) {
 			d := setup(t)
 			c.say(d.model)
 			publish := d.improved()
-			if got := publish(); got.Outcome != c.outcome || got.Compare {
+			if got := publish(); got.Outcome != string(c.outcome) || got.Compare {
 				t.Errorf("ended as %+v, want %s", got, c.outcome)
 			}
 			if c.outcome != distillation.Staged {
@@ -143,7 +145,7 @@ func TestAnUpdateWithoutAVerdictWaits(t *testing.T) {
 				d := setup(t)
 				d.model.prefers("Tell the team first")
 				publish := d.improved(func() { spoil(d, role) })
-				if got := publish(); got.Outcome != distillation.Staged || got.Version != 1 {
+				if got := publish(); got.Outcome != string(distillation.Staged) || got.Version != 1 {
 					t.Fatalf("ended as %+v", got)
 				}
 				p := d.waiting()
@@ -173,7 +175,7 @@ func TestOnlyUpdatesThatWouldTakeEffectAreCompared(t *testing.T) {
 	d.model.prefers("Tell the team first")
 	publish := d.improved()
 	d.Exec("update cairn.skills set pinned = true")
-	if got := publish(); got.Outcome != distillation.Staged || d.model.counts["compare"] != 0 {
+	if got := publish(); got.Outcome != string(distillation.Staged) || d.model.counts["compare"] != 0 {
 		t.Errorf("a pinned skill: %+v after %d comparisons", got, d.model.counts["compare"])
 	}
 }

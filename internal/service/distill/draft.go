@@ -7,27 +7,21 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
 )
 
-// Plan is what is left to do with a draft before it is published.
-type Plan struct {
-	Files int  // number of files to write; 1 call writes all
-	Judge bool // also judge the draft
-}
-
 // Draft creates a task's draft from the candidates found by Recall, and returns the plan of its
 // files. Ended is true if the task is over: nothing reusable, or no usable output.
-func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
+func (s *Service) Draft(ctx context.Context, in contract.TaskRef) (out contract.DraftResult, err error) {
 	var d *drafting
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, j job,
+	j, t, err := s.loadTask(ctx, in.Ref(), in.Task, func(ctx context.Context, tx store.Tx, j job,
 		t distillation.Task) (err error) {
 		if t.Draft == nil && t.Stage != distillation.Chunked {
 			d, err = s.openDraft(ctx, tx, j, t)
@@ -35,14 +29,15 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 		return err
 	})
 	if err != nil || t.Stage == distillation.EndedTask {
-		return Plan{}, t.Stage == distillation.EndedTask, err
+		out.Ended = t.Stage == distillation.EndedTask
+		return out, err
 	}
 	if t.Draft != nil { // created by an earlier attempt
-		return j.planOf(*t.Draft), false, nil
+		return j.planOf(*t.Draft), nil
 	}
 	if t.Stage == distillation.Chunked {
 		w := s.wants(ctx, j, t)
-		err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
+		err = s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) (err error) {
 			if err = s.recall(ctx, tx, j, &t, w); err != nil {
 				return err
 			}
@@ -50,7 +45,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 			return err
 		})
 		if err != nil {
-			return Plan{}, false, err
+			return out, err
 		}
 	}
 	return s.draft(ctx, j, t, d)
@@ -91,10 +86,12 @@ func (s *Service) openDraft(ctx context.Context, tx store.Tx, j job, t distillat
 }
 
 // draft calls the model for the draft.
-func (s *Service) draft(ctx context.Context, j job, t distillation.Task, d *drafting) (plan Plan, ended bool,
-	err error) {
+func (s *Service) draft(ctx context.Context, j job, t distillation.Task, d *drafting) (
+	contract.DraftResult, error) {
+	var err error
+	ended := contract.DraftResult{Ended: true}
 	if d.failedOnce {
-		return Plan{}, true, s.endTask(ctx, t, distillation.Failed, d.failed.Refusal(t.Ref))
+		return ended, s.endTask(ctx, t, distillation.Failed, d.failed.Refusal(t.Ref))
 	}
 	if len(d.views) > 1 {
 		d.q.material.Findings, err = s.findings(ctx, j, t, d.views)
@@ -104,14 +101,14 @@ func (s *Service) draft(ctx context.Context, j job, t distillation.Task, d *draf
 	}
 	if err != nil {
 		if f, over := ledger.IsPermanent(err); over {
-			return Plan{}, true, s.failTask(ctx, t, d.memo, f)
+			return ended, s.failTask(ctx, t, d.memo, f)
 		}
-		return Plan{}, false, err
+		return contract.DraftResult{}, err
 	}
 	if d.made.task.Stage == distillation.EndedTask {
-		return Plan{}, true, nil
+		return ended, nil
 	}
-	return j.planOf(*d.made.task.Draft), false, nil
+	return j.planOf(*d.made.task.Draft), nil
 }
 
 func extractStep(t distillation.Task) string { return t.Key + "/extract" }
@@ -217,8 +214,8 @@ func lessonsOf(d skill.Draft) skill.Draft {
 		Evidence: d.Evidence, Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
 }
 
-func (j job) planOf(d skill.Draft) Plan {
-	return Plan{Files: len(distillation.Task{Draft: &d}.Unwritten()), Judge: j.judged()}
+func (j job) planOf(d skill.Draft) contract.DraftResult {
+	return contract.DraftResult{Files: len(distillation.Task{Draft: &d}.Unwritten()), Judge: j.judged()}
 }
 
 // toolsSeen returns the names of the called tools, once each, in order.

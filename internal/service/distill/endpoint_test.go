@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/lab/fakes/openaitest"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -55,7 +56,7 @@ func TestASettingOfTheEndpointEndsATaskAtOnce(t *testing.T) {
 			c.rule.Stage = "extract"
 			d, server := served(t, c.rule)
 			ref, key := d.chunked(d.request(talk("Checkout")))
-			_, ended, err := d.Draft(t.Context(), ref, key)
+			out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key))
 			testkit.Must(t, err)
 			reason := d.report(ref).Tasks[0].Reason
 			host, err := url.Parse(server.URL)
@@ -65,8 +66,8 @@ func TestASettingOfTheEndpointEndsATaskAtOnce(t *testing.T) {
 					t.Errorf("reason %q, want %q in it", reason, want)
 				}
 			}
-			if !ended || server.Count("extract") != 1 || strings.Contains(reason, "sk-secret") {
-				t.Errorf("ended %v after %d calls: %q", ended, server.Count("extract"), reason)
+			if !out.Ended || server.Count("extract") != 1 || strings.Contains(reason, "sk-secret") {
+				t.Errorf("ended %v after %d calls: %q", out.Ended, server.Count("extract"), reason)
 			}
 		})
 	}
@@ -83,7 +84,7 @@ func TestACutReplyIsAskedForWithTwiceTheLimit(t *testing.T) {
 		!strings.Contains(string(calls[1].Body), "tokens\":") || calls[0].Last != calls[1].Last {
 		t.Errorf("asked %d times, the last time with %.200s", len(calls), calls[len(calls)-1].Body)
 	}
-	_, _, err := d.Draft(t.Context(), ref, d.report(ref).Tasks[0].Key)
+	_, err := d.Draft(t.Context(), pgtest.TaskRef(ref, d.report(ref).Tasks[0].Key))
 	if testkit.Must(t, err); server.Count("extract") != 2 {
 		t.Errorf("asked %d times after a repetition", server.Count("extract"))
 	}
@@ -107,9 +108,9 @@ func TestCutScriptsAreWrittenOneByOne(t *testing.T) {
 	)
 	ref, key := d.drafted(d.request(talk("Checkout")))
 	for range 2 {
-		degraded, err := d.Write(t.Context(), ref, key)
-		if err != nil || degraded {
-			t.Fatalf("degraded %v, %v", degraded, err)
+		out, err := d.Write(t.Context(), pgtest.TaskRef(ref, key))
+		if err != nil || out.Degraded {
+			t.Fatalf("degraded %v, %v", out.Degraded, err)
 		}
 	}
 	var files []string
@@ -139,14 +140,14 @@ func TestAnUnavailableEndpointIsShown(t *testing.T) {
 	ref, key := d.chunked(d.request(talk("Checkout")))
 	for attempt, want := range []string{"503, attempt 1, next in 1 s", "503, attempt 2, next in 2 s",
 		"503, attempt 3, next in 4 s", "429, attempt 4, next in 40 s"} {
-		if _, _, err := d.Draft(t.Context(), ref, key); fault.CodeOf(err) == "" {
+		if _, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); fault.CodeOf(err) == "" {
 			t.Fatalf("attempt %d: %v", attempt+1, err)
 		}
 		if r := d.report(ref); r.Status != run.Waiting || r.Endpoint != want {
 			t.Errorf("attempt %d: %s, endpoint %q, want %q", attempt+1, r.Status, r.Endpoint, want)
 		}
 	}
-	_, _, err := d.Draft(t.Context(), ref, key)
+	_, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
 	if r := d.report(ref); r.Status != run.Running || r.Endpoint != "" {
 		t.Errorf("%s, endpoint %q after a reply", r.Status, r.Endpoint)
@@ -171,11 +172,11 @@ func TestARememberedFailureSaysHowToRepeatIt(t *testing.T) {
 			c.rule.Stage = "extract"
 			d, server := served(t, c.rule)
 			ref, key := d.chunked(d.request(talk("Checkout")))
-			_, _, err := d.Draft(t.Context(), ref, key)
+			_, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key))
 			testkit.Must(t, err)
 			before := server.Count("extract")
 			other, otherKey := d.chunked(d.request(talk("Checkout"), func(r *distill.Request) { r.ID = "again" }))
-			_, _, err = d.Draft(t.Context(), other, otherKey)
+			_, err = d.Draft(t.Context(), pgtest.TaskRef(other, otherKey))
 			testkit.Must(t, err)
 			reason := d.report(other).Tasks[0].Reason
 			said := strings.Contains(reason, "for another 24 h 0 min") &&
@@ -209,11 +210,11 @@ func TestTheWorkerOfTheFirstStepChoosesTheModels(t *testing.T) {
 		t.Error(err)
 	}
 	d.Models = models("workers")
-	keys, err := d.Segment(t.Context(), ref.Ref)
+	divided, err := d.Segment(t.Context(), pgtest.RunRef(ref.Ref))
 	testkit.Must(t, err)
 	other := &distill.Service{Ports: d.Service.Ports}
 	other.Models = models("others")
-	_, _, err = other.Draft(t.Context(), ref.Ref, keys[0])
+	_, err = other.Draft(t.Context(), pgtest.TaskRef(ref.Ref, divided.Tasks[0]))
 	testkit.Must(t, err)
 	for _, call := range server.Requests() {
 		if !strings.Contains(string(call.Body), `"model":"workers`) {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
@@ -19,9 +19,10 @@ import (
 
 // Write writes the scripts and documents of a task, from its draft and the messages that it cites. If no model
 // can write them, the reason is stored instead and the skill is degraded.
-func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded bool, err error) {
+func (s *Service) Write(ctx context.Context, in contract.TaskRef) (out contract.WriteResult, err error) {
 	var q question
-	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx store.Tx, j job, t distillation.Task) error {
+	j, t, err := s.loadTask(ctx, in.Ref(), in.Task, func(ctx context.Context, tx store.Tx, j job,
+		t distillation.Task) error {
 		if t.Draft == nil {
 			return fmt.Errorf("write files of task %s: no draft", t.Key)
 		}
@@ -29,21 +30,23 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string) (degraded 
 		return s.open(ctx, tx, j, &q)
 	})
 	if err != nil || t.Stage == distillation.EndedTask {
-		return false, err
+		return out, err
 	}
 	err = s.ask(ctx, j, q)
 	if ledger.IsTruncated(err) && len(t.Unwritten()) > 1 {
-		return s.writeApart(ctx, j, t)
+		out.Degraded, err = s.writeApart(ctx, j, t)
+		return out, err
 	}
 	f, over := ledger.IsPermanent(err)
 	if !over {
-		return false, err
+		return out, err
 	}
+	out.Degraded = true
 	var files []distillation.WrittenFile
 	for _, planned := range t.Unwritten() {
 		files = append(files, distillation.WrittenFile{Name: planned.File, Reason: f.Error()})
 	}
-	return true, s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return out, s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return saveFiles(ctx, tx, t, files)
 	})
 }

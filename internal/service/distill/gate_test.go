@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"cairn/internal/domain/approval"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
@@ -75,12 +77,12 @@ func TestUpdatesThatLoseOrContradictWait(t *testing.T) {
 			}
 			d.model.says("extract", update(c.update))
 			ref, key := d.drafted(d.request(talk("Payments")))
-			got, err := d.Publish(t.Context(), ref, key)
+			got, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 			testkit.Must(t, err)
 			if got.Unseen { // the model did not name the skill
 				d.model.says("merge", update(map[string]any{"experience": []string{"Tell the team first"}}))
-				testkit.Must(t, d.Merge(t.Context(), ref, key))
-				got, err = d.Publish(t.Context(), ref, key)
+				testkit.Must(t, d.Merge(t.Context(), pgtest.TaskRef(ref, key)))
+				got, err = d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 				testkit.Must(t, err)
 			}
 			report := d.report(ref)
@@ -88,12 +90,12 @@ func TestUpdatesThatLoseOrContradictWait(t *testing.T) {
 				t.Fatalf("it updated skill %d: %+v", got.Skill, report.Tasks[0])
 			}
 			if c.check == "" {
-				if got.Outcome != distillation.Updated || got.Version != 2 {
+				if got.Outcome != string(distillation.Updated) || got.Version != 2 {
 					t.Errorf("ended as %+v", got)
 				}
 				return
 			}
-			if got.Outcome != distillation.Staged || got.Version != 1 {
+			if got.Outcome != string(distillation.Staged) || got.Version != 1 {
 				t.Fatalf("ended as %+v", got)
 			}
 			p := d.waiting()
@@ -149,8 +151,8 @@ func TestASkillOfAnUnknownOutcomeNeedsAnObservedSuccess(t *testing.T) {
 			ref, key := d.written(d.request(said, func(r *distill.Request) {
 				r.Spec.Quality, r.Spec.Outcome = true, transcript.Unknown
 			}))
-			testkit.Must(t, d.Judge(t.Context(), ref, key))
-			_, err := d.Publish(t.Context(), ref, key)
+			testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, key)))
+			_, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 			testkit.Must(t, err)
 			if task := d.report(ref).Tasks[0]; task.Status != c.want {
 				t.Errorf("the skill is %s, want %s", task.Status, c.want)
@@ -176,13 +178,13 @@ func TestAnUpdateThatForgetsWhatWorkedBeforeWaits(t *testing.T) {
 	for _, word := range []string{"Payments", "Search", "Mail", "Login"} {
 		d.model.says("extract", update(map[string]any{"procedure": procedure, "experience": []string{
 			fmt.Sprintf("Tell the %s team first", word)}}))
-		if _, c := d.published(d.request(serviced(word))); c.Outcome != distillation.Updated {
+		if _, c := d.published(d.request(serviced(word))); c.Outcome != string(distillation.Updated) {
 			t.Fatalf("%s ended as %+v: %+v", word, c, d.waiting())
 		}
 	}
 	d.model.says("extract", update(map[string]any{"procedure": "1. Confirm the symptom\n2. Restore the last healthy " +
 		"release\n3. Probe again"}))
-	if _, c := d.published(d.request(serviced("Shop"))); c.Outcome != distillation.Staged {
+	if _, c := d.published(d.request(serviced("Shop"))); c.Outcome != string(distillation.Staged) {
 		t.Fatalf("ended as %+v", c)
 	}
 	if p := d.waiting(); len(p) != 1 || !slices.ContainsFunc(p[0].Findings, func(f approval.Finding) bool {
@@ -203,7 +205,7 @@ func TestAnUpdateOfAUsedSkillIsACanary(t *testing.T) {
 		d.Exec(fmt.Sprintf(`insert into skill_uses (workspace_id, skill_id, use_id, version, outcome, decided_at)
 select workspace_id, id, '%s' || g, head_version, 'pass', now() from skills, generate_series(1, %d) g`, prefix, n))
 	}
-	next := func(word string) distillation.CommitResult {
+	next := func(word string) contract.PublishResult {
 		d.model.says("extract", update(map[string]any{"procedure": procedure, "experience": []string{
 			fmt.Sprintf("Tell the %s team first", word)}}))
 		_, c := d.published(d.request(talk(word)))
@@ -211,12 +213,12 @@ select workspace_id, id, '%s' || g, head_version, 'pass', now() from skills, gen
 	}
 	used("run/", 4)
 	used("elsewhere/", 5) // no canary is shown there
-	if c := next("Payments"); c.Outcome != distillation.Updated {
+	if c := next("Payments"); c.Outcome != string(distillation.Updated) {
 		t.Fatalf("without enough outcomes: %+v", c)
 	}
 	used("run/later-", 5)
 	c := next("Search")
-	if c.Outcome != distillation.Staged || c.Version != 2 || c.Skill != first.Tasks[0].SkillID {
+	if c.Outcome != string(distillation.Staged) || c.Version != 2 || c.Skill != first.Tasks[0].SkillID {
 		t.Fatalf("with enough outcomes: %+v", c)
 	}
 	p := d.waiting()
@@ -224,7 +226,7 @@ select workspace_id, id, '%s' || g, head_version, 'pass', now() from skills, gen
 		!strings.Contains(p[0].Change.Reason, "20 % of the conversations") {
 		t.Fatalf("the inbox has %+v", p)
 	}
-	if c := next("Mail"); c.Outcome != distillation.Staged {
+	if c := next("Mail"); c.Outcome != string(distillation.Staged) {
 		t.Fatalf("beside a canary: %+v", c)
 	}
 	if p := d.waiting(); len(p) != 2 || p[1].Canary != nil || !strings.Contains(p[1].Change.Reason, "is one already") {

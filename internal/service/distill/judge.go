@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
@@ -16,13 +16,13 @@ import (
 
 // Judge asks a model to score the skill that a task's draft would create. The score is stored with
 // the task. If the model returns none, the task gets a note, and the version needs a person.
-func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
-	j, t, err := s.loadTask(ctx, ref, key, nil)
+func (s *Service) Judge(ctx context.Context, in contract.TaskRef) error {
+	j, t, err := s.loadTask(ctx, in.Ref(), in.Task, nil)
 	if err != nil || t.Stage == distillation.EndedTask || t.Quality != nil {
 		return err
 	}
 	if t.Draft == nil {
-		return fmt.Errorf("judge task %s: no draft", key)
+		return fmt.Errorf("judge task %s: no draft", in.Task)
 	}
 	shown, err := s.wouldBe(ctx, t)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 		quality = j.private.cleanQuality(quality)
 		t.Quality = &quality
 	}
-	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Tasks().SaveQuality(ctx, t, notes)
 	})
 }

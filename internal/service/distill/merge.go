@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/ledger"
 	"cairn/internal/store"
@@ -19,18 +19,18 @@ const mergeHandle = "S1"
 // Merge joins a task's draft with the current head of its skill, which the model has not seen: the
 // head has changed, or a skill of the same name was found. If no model can, fixed rules join the
 // fields.
-func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
-	j, t, err := s.loadTask(ctx, ref, key, nil)
+func (s *Service) Merge(ctx context.Context, in contract.TaskRef) error {
+	j, t, err := s.loadTask(ctx, in.Ref(), in.Task, nil)
 	if err != nil || t.Stage == distillation.EndedTask {
 		return err
 	}
 	if t.Draft == nil {
-		return fmt.Errorf("merge task %s: no draft", key)
+		return fmt.Errorf("merge task %s: no draft", in.Task)
 	}
 	fresh := j.newDocument(*t.Draft)
-	vector := s.embed(ctx, ref.Workspace, fresh.SearchText())
+	vector := s.embed(ctx, in.Workspace, fresh.SearchText())
 	var current *skill.Version
-	err = s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	err = s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		head, _, err := s.target(ctx, tx, j, t, fresh, vector)
 		if err != nil || head == nil {
 			return err
@@ -58,7 +58,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		}
 	}
 	t.Based = distillation.Base{Skill: current.SkillID, Version: current.Number}
-	return s.Store.InWorkspaceByKeys(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return tx.Tasks().SaveBase(ctx, t)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
@@ -56,7 +57,7 @@ func TestRequestsAboutAWindowBeginWithTheSameBytes(t *testing.T) {
 	d := setup(t)
 	d.model.usage = llm.Usage{Input: 10_000, Cached: 8_000}
 	ref, key := d.written(d.request(talk("Checkout"), judged()))
-	testkit.Must(t, d.Judge(t.Context(), ref, key))
+	testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, key)))
 	first := d.model.requests["segment"]
 	for _, stage := range []string{"extract", "judge"} {
 		r := d.model.requests[stage]
@@ -101,15 +102,15 @@ func TestEndpointWithoutACacheGetsOnlyWhatItNeeds(t *testing.T) {
 			d.model.says("segment", `{"tasks":[{"task_name":"One","message_indices":[[0,5]]},
 				{"task_name":"Two","message_indices":[[6,11]]}]}`)
 			ref := d.accept(d.request(two, judged(func(s *distill.Spec) { s.Cache = c.cache }))).Ref
-			keys, err := d.Segment(t.Context(), ref)
+			divided, err := d.Segment(t.Context(), pgtest.RunRef(ref))
 			testkit.Must(t, err)
 			if c.cache == distill.CacheExpected { // the first draft shows the window, and its reply no hit
-				_, _, err := d.Draft(t.Context(), ref, keys[0])
+				_, err := d.Draft(t.Context(), pgtest.TaskRef(ref, divided.Tasks[0]))
 				testkit.Must(t, err)
 			}
-			_, _, err = d.Draft(t.Context(), ref, keys[1])
+			_, err = d.Draft(t.Context(), pgtest.TaskRef(ref, divided.Tasks[1]))
 			testkit.Must(t, err)
-			testkit.Must(t, d.Judge(t.Context(), ref, keys[1]))
+			testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, divided.Tasks[1])))
 			extract, judge := d.model.requests["extract"], d.model.requests["judge"]
 			if shows := strings.Contains(extract.Messages[0].Prefix, "Checkout answers"); shows != c.shared {
 				t.Errorf("the draft shows the other task: %t", shows)
@@ -137,7 +138,7 @@ func TestTaskLongerThanAWindowIsDraftedFromCitedNotes(t *testing.T) {
 	d.model.says("extract", draft("Look first", with("evidence", []int{0, 3})))
 	c := long(150)
 	ref, key := d.written(d.request(c, judged(func(s *distill.Spec) { s.Limits.Context = context })))
-	testkit.Must(t, d.Judge(t.Context(), ref, key))
+	testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, key)))
 	windows := d.model.counts["segment"]
 	if windows < 3 || d.model.counts["notes"] != windows || d.model.counts["extract"] != 1 {
 		t.Errorf("asked %s", d.model.asked())
@@ -170,12 +171,12 @@ func TestDivisionGoesOnWithTheWindowsThatAreNotPaid(t *testing.T) {
 		return everything(m)
 	}
 	ref := d.accept(d.request(long(150), judged(func(s *distill.Spec) { s.Limits.Context = 16_000 }))).Ref
-	if _, err := d.Segment(t.Context(), ref); err == nil {
+	if _, err := d.Segment(t.Context(), pgtest.RunRef(ref)); err == nil {
 		t.Fatal("the division did not fail")
 	}
-	keys, err := d.Segment(t.Context(), ref)
-	if err != nil || len(keys) != 1 {
-		t.Fatalf("%q, %v", keys, err)
+	divided, err := d.Segment(t.Context(), pgtest.RunRef(ref))
+	if err != nil || len(divided.Tasks) != 1 {
+		t.Fatalf("%q, %v", divided.Tasks, err)
 	}
 	first := d.model.all[0].Messages[0].Prefix
 	for _, r := range d.model.all[1:] {

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
@@ -105,10 +106,10 @@ func TestADraftThatOnlyDescribesACustomerIsSkipped(t *testing.T) {
 	d.model.says("extract", draft("Probe",
 		with("procedure", "My mother is in the hospital and I must reach her before the weekend.")))
 	ref, key := d.chunked(d.request(customer()))
-	_, ended, err := d.Draft(t.Context(), ref, key)
+	out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
-	if r := d.report(ref).Tasks[0]; !ended || r.Outcome != distillation.Skipped ||
+	if r := d.report(ref).Tasks[0]; !out.Ended || r.Outcome != distillation.Skipped ||
 		!strings.Contains(r.Reason, "one person") {
-		t.Errorf("ended %v, %+v", ended, r)
+		t.Errorf("ended %v, %+v", out.Ended, r)
 	}
 }

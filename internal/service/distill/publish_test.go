@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/testkit"
@@ -34,7 +36,8 @@ func TestPublishMakesASkillWithItsPackage(t *testing.T) {
 	d := setup(t)
 	r, c := d.published(d.request(talk("Checkout")))
 	task := r.Tasks[0]
-	if r.Outcome != run.Completed || c.Outcome != distillation.Created || c.Version != 1 || task.SkillID != c.Skill ||
+	if r.Outcome != run.Completed || c.Outcome != string(distillation.Created) || c.Version != 1 ||
+		task.SkillID != c.Skill ||
 		task.Skill != "service_deployment_rollback" && task.Skill != "service-deployment-rollback" ||
 		task.Status != skill.Active {
 		t.Fatalf("ended as %q with %+v", r.Outcome, task)
@@ -60,9 +63,9 @@ func TestPublishRepeatedCommitsOnce(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	ref, key := d.written(d.request(talk("Checkout")))
-	first, err := d.Publish(t.Context(), ref, key)
+	first, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
-	again, err := d.Publish(t.Context(), ref, key)
+	again, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 	if err != nil || again != first {
 		t.Errorf("published %+v, and then %+v: %v", first, again, err)
 	}
@@ -72,7 +75,7 @@ func TestPublishRepeatedCommitsOnce(t *testing.T) {
 	if rows := d.Rows("skills", "skill_versions", "packages"); rows != "skills 1, skill_versions 1, packages 1" {
 		t.Errorf("there are %s", rows)
 	}
-	_, err = d.Publish(t.Context(), ref, "nothing")
+	_, err = d.Publish(t.Context(), pgtest.TaskRef(ref, "nothing"))
 	failsFor(t, "an unknown task", err)
 	_, err = d.Commit(t.Context(), ref, "nothing")
 	failsFor(t, "the commit of an unknown task", err)
@@ -93,7 +96,7 @@ func TestPackRepeatedLeavesOnePackageToCommit(t *testing.T) {
 		t.Errorf("there are %s", rows)
 	}
 	for range 2 {
-		if c, err := d.Commit(t.Context(), ref, key); err != nil || c.Outcome != distillation.Created ||
+		if c, err := d.Commit(t.Context(), ref, key); err != nil || c.Outcome != string(distillation.Created) ||
 			c.Version != 1 {
 			t.Errorf("committed %+v: %v", c, err)
 		}
@@ -112,24 +115,25 @@ func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
 	if unseen, err := d.Pack(t.Context(), ref, key); !unseen || err != nil {
 		t.Fatalf("unseen %t: %v", unseen, err)
 	}
-	if c, err := d.Publish(t.Context(), ref, key); err != nil || c != (distillation.CommitResult{Unseen: true}) {
+	c, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
+	if err != nil || c != (contract.PublishResult{Unseen: true}) {
 		t.Errorf("published %+v: %v", c, err)
 	}
 	for range 2 {
-		testkit.Must(t, d.Merge(t.Context(), ref, key))
+		testkit.Must(t, d.Merge(t.Context(), pgtest.TaskRef(ref, key)))
 	}
 	if n := d.model.counts["merge"]; n != 1 {
 		t.Errorf("the merge was paid %d times", n)
 	}
-	c, err := d.Publish(t.Context(), ref, key)
-	if err != nil || c.Outcome != distillation.Updated || c.Skill != first.Tasks[0].SkillID || c.Version != 2 {
+	c, err = d.Publish(t.Context(), pgtest.TaskRef(ref, key))
+	if err != nil || c.Outcome != string(distillation.Updated) || c.Skill != first.Tasks[0].SkillID || c.Version != 2 {
 		t.Fatalf("published %+v: %v", c, err)
 	}
 	lessons := strings.Join(d.document(c.Skill, 2).Document().Experience, "\n")
 	if !strings.Contains(lessons, "Probe before every change") || !strings.Contains(lessons, "Merged by a model") {
 		t.Errorf("lessons %s", lessons)
 	}
-	failsFor(t, "an unknown task", d.Merge(t.Context(), ref, "nothing"))
+	failsFor(t, "an unknown task", d.Merge(t.Context(), pgtest.TaskRef(ref, "nothing")))
 }
 
 func TestMergeWithoutAModelJoinsByRule(t *testing.T) {
@@ -140,8 +144,8 @@ func TestMergeWithoutAModelJoinsByRule(t *testing.T) {
 	ref, key := d.written(d.request(talk("Payments")))
 	d.model.says("extract", draft("Lesson of Checkout"))
 	d.published(d.request(talk("Checkout")))
-	testkit.Must(t, d.Merge(t.Context(), ref, key))
-	c, err := d.Publish(t.Context(), ref, key)
+	testkit.Must(t, d.Merge(t.Context(), pgtest.TaskRef(ref, key)))
+	c, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 	if err != nil || c.Version != 2 {
 		t.Fatalf("published %+v: %v", c, err)
 	}
@@ -157,7 +161,7 @@ func TestPublishOfWhatASkillSaysAlreadyMakesNoVersion(t *testing.T) {
 	first, _ := d.published(d.request(talk("Checkout")))
 	d.model.says("extract", draft("Probe before every change", with("update", true), with("old_memory_id", "S1")))
 	_, c := d.published(d.request(talk("Payments")))
-	if c.Outcome != distillation.Unchanged || c.Skill != first.Tasks[0].SkillID {
+	if c.Outcome != string(distillation.Unchanged) || c.Skill != first.Tasks[0].SkillID {
 		t.Errorf("published %+v", c)
 	}
 	if rows := d.Rows("skills", "skill_versions"); rows != "skills 1, skill_versions 1" {
@@ -182,8 +186,8 @@ func TestAPoorSkillIsADraft(t *testing.T) {
 	d := setup(t)
 	d.model.says("judge", judgment(4))
 	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
-	testkit.Must(t, d.Judge(t.Context(), ref, key))
-	_, err := d.Publish(t.Context(), ref, key)
+	testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, key)))
+	_, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
 	if task := d.report(ref).Tasks[0]; task.Status != skill.DraftStatus || task.Quality.Score != 2.5 {
 		t.Errorf("%+v", task)
@@ -258,8 +262,8 @@ func TestAJudgesQuotesAreLookedUpAndCleaned(t *testing.T) {
 			d := setup(t)
 			d.model.says("judge", testkit.Judgment(16, c.quote, c.said, "Good for mia_li_3668."))
 			ref, key := d.written(d.request(customer(), func(r *distill.Request) { r.Spec.Quality = true }))
-			testkit.Must(t, d.Judge(t.Context(), ref, key))
-			_, err := d.Publish(t.Context(), ref, key)
+			testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, key)))
+			_, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 			testkit.Must(t, err)
 			task := d.report(ref).Tasks[0]
 			if task.Status != c.want || len(task.Quality.Criteria) != 8 {
@@ -291,7 +295,7 @@ func TestAFailedConversationMakesNoSkill(t *testing.T) {
 		talked := talk("Checkout")
 		talked.Reward = c.reward
 		ref, key := d.drafted(d.request(talked, func(r *distill.Request) { r.Spec.Outcome = c.stated }))
-		got, err := d.Publish(t.Context(), ref, key)
+		got, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 		if err != nil || got.Unseen || (got.Skill == 0) != c.failed {
 			t.Errorf("%s: published %+v: %v", what, got, err)
 		}
@@ -364,7 +368,7 @@ func TestPublishGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 	d := setup(t)
 	ref, key := d.written(d.request(talk("Checkout")))
 	d.Blobs = awayBlobs{d.blobs}
-	if _, err := d.Publish(t.Context(), ref, key); !errors.Is(err, errAway) {
+	if _, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key)); !errors.Is(err, errAway) {
 		t.Errorf("published: %v", err)
 	}
 	if _, err := d.Pack(t.Context(), ref, key); !errors.Is(err, errAway) {
@@ -374,7 +378,8 @@ func TestPublishGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 		t.Errorf("there are %s", rows)
 	}
 	d.Blobs = d.blobs
-	if c, err := d.Publish(t.Context(), ref, key); err != nil || c.Outcome != distillation.Created {
+	c, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
+	if err != nil || c.Outcome != string(distillation.Created) {
 		t.Errorf("published %+v: %v", c, err)
 	}
 	d.paid("extract 1, files 1, segment 1")

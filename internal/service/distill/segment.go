@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/llm"
@@ -20,7 +21,8 @@ import (
 // Segment opens a run, divides its conversation into tasks and returns their keys in order. It
 // returns none if the run has ended: the gate rejected it, there is nothing to learn, or no usable
 // output.
-func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
+func (s *Service) Segment(ctx context.Context, in contract.RunRef) (contract.SegmentResult, error) {
+	ref := in.Ref()
 	var (
 		tasks []distillation.Task // created by an earlier attempt
 		open  bool
@@ -41,7 +43,7 @@ func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 		return s.open(ctx, tx, j, &first)
 	})
 	if err != nil || !open || len(tasks) > 0 {
-		return keys(tasks), err
+		return segmented(tasks), err
 	}
 	for i := range d.windows { // in order: each request names the open tasks of the window before
 		q := first
@@ -50,13 +52,14 @@ func (s *Service) Segment(ctx context.Context, ref run.Ref) ([]string, error) {
 		}
 		err := s.ask(ctx, j, q)
 		if f, ended := ledger.IsPermanent(err); ended {
-			return nil, s.endRun(ctx, ref, outcomeOf(f), reasonOf(f), distillation.Result{Code: string(f.Code)})
+			return segmented(nil), s.endRun(ctx, ref, outcomeOf(f), reasonOf(f),
+				distillation.Result{Code: string(f.Code)})
 		}
 		if err != nil {
-			return nil, err
+			return contract.SegmentResult{}, err
 		}
 	}
-	return keys(d.tasks), nil
+	return segmented(d.tasks), nil
 }
 
 // endEmpty ends a run whose conversation contains no task.
@@ -187,10 +190,10 @@ func (j job) own(tasks []transcript.Task) []transcript.Task {
 // batch is the part of task keys that identifies the request. All generations share it.
 func (j job) batch() string { return j.run.Key }
 
-func keys(ts []distillation.Task) []string {
-	var out []string
+func segmented(ts []distillation.Task) contract.SegmentResult {
+	out := contract.SegmentResult{Ended: len(ts) == 0}
 	for _, t := range ts {
-		out = append(out, t.Key)
+		out.Tasks = append(out.Tasks, t.Key)
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/objectstore"
-	"cairn/internal/domain/distillation"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -134,21 +134,21 @@ func (d *distilling) accept(r distill.Request) run.Run {
 func (d *distilling) chunked(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref := d.accept(r).Ref
-	keys, err := d.Segment(d.t.Context(), ref)
+	divided, err := d.Segment(d.t.Context(), pgtest.RunRef(ref))
 	testkit.Must(d.t, err)
-	if len(keys) != 1 {
-		d.t.Fatalf("divided into %q", keys)
+	if len(divided.Tasks) != 1 {
+		d.t.Fatalf("divided into %q", divided.Tasks)
 	}
-	return ref, keys[0]
+	return ref, divided.Tasks[0]
 }
 
 // drafted creates a run whose task has its draft.
 func (d *distilling) drafted(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref, key := d.chunked(r)
-	_, ended, err := d.Draft(d.t.Context(), ref, key)
+	out, err := d.Draft(d.t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(d.t, err)
-	if ended {
+	if out.Ended {
 		d.t.Fatalf("the task is over: %+v", d.report(ref).Tasks)
 	}
 	return ref, key
@@ -158,23 +158,28 @@ func (d *distilling) drafted(r distill.Request) (run.Ref, string) {
 func (d *distilling) written(r distill.Request) (run.Ref, string) {
 	d.t.Helper()
 	ref, key := d.drafted(r)
-	_, err := d.Write(d.t.Context(), ref, key)
+	_, err := d.Write(d.t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(d.t, err)
 	return ref, key
 }
 
+// endTask ends a task of the first attempt.
+func endTask(ref run.Ref, key, code, reason string) contract.EndTaskInput {
+	return contract.EndTaskInput{TaskRef: pgtest.TaskRef(ref, key), Code: code, Reason: reason}
+}
+
 // published creates a run that has ended with a skill.
-func (d *distilling) published(r distill.Request) (distill.Report, distillation.CommitResult) {
+func (d *distilling) published(r distill.Request) (distill.Report, contract.PublishResult) {
 	d.t.Helper()
 	ref, key := d.written(r)
-	c, err := d.Publish(d.t.Context(), ref, key)
+	c, err := d.Publish(d.t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(d.t, err)
 	if c.Unseen {
-		testkit.Must(d.t, d.Merge(d.t.Context(), ref, key))
-		c, err = d.Publish(d.t.Context(), ref, key)
+		testkit.Must(d.t, d.Merge(d.t.Context(), pgtest.TaskRef(ref, key)))
+		c, err = d.Publish(d.t.Context(), pgtest.TaskRef(ref, key))
 		testkit.Must(d.t, err)
 	}
-	_, err = d.Close(d.t.Context(), ref, 1, "", "")
+	_, err = d.Close(d.t.Context(), pgtest.CloseInput(ref, "", ""))
 	testkit.Must(d.t, err)
 	return d.report(ref), c
 }

@@ -127,8 +127,7 @@ func TimeoutsOf(pinned json.RawMessage) contract.StepTimeouts {
 // Input returns the input of the distillation workflow of r.
 func Input(workspaceKey string, r run.Run) contract.DistillInput {
 	return contract.DistillInput{WorkflowID: r.WorkflowID, Timeouts: TimeoutsOf(r.Spec),
-		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run,
-			Attempt: r.Attempt}}
+		RunRef: contract.RefOf(workspaceKey, r)}
 }
 
 func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/distillation"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
 )
@@ -22,11 +24,11 @@ func TestSegmentRepeatedFindsTheTasksThatWerePaid(t *testing.T) {
 	d.model.says("segment", `[{"task_name":"One","message_indices":[[0,2]]},
 		{"task_name":"Two","message_indices":[[3,5]]}]`)
 	ref := d.accept(d.request(talk("Checkout"))).Ref
-	first, err := d.Segment(t.Context(), ref)
+	first, err := d.Segment(t.Context(), pgtest.RunRef(ref))
 	testkit.Must(t, err)
-	again, err := d.Segment(t.Context(), ref)
-	if err != nil || len(first) != 2 || !slices.Equal(again, first) {
-		t.Errorf("divided into %q, and then %q: %v", first, again, err)
+	again, err := d.Segment(t.Context(), pgtest.RunRef(ref))
+	if err != nil || len(first.Tasks) != 2 || !slices.Equal(again.Tasks, first.Tasks) {
+		t.Errorf("divided into %q, and then %q: %v", first.Tasks, again.Tasks, err)
 	}
 	d.paid("segment 1")
 	p, err := d.Progress(t.Context(), ref)
@@ -34,7 +36,7 @@ func TestSegmentRepeatedFindsTheTasksThatWerePaid(t *testing.T) {
 		p.Calls != 1 {
 		t.Errorf("progress %+v, %v", p, err)
 	}
-	_, err = d.Segment(t.Context(), d.nowhere())
+	_, err = d.Segment(t.Context(), pgtest.RunRef(d.nowhere()))
 	wants(t, "an unknown run", err, fault.NotFound)
 	_, err = d.Progress(t.Context(), d.nowhere())
 	wants(t, "progress of an unknown run", err, fault.NotFound)
@@ -63,8 +65,8 @@ func TestSegmentEndsARunThatHasNothingToLearn(t *testing.T) {
 			}
 			ref := d.accept(d.request(talk("Checkout"))).Ref
 			for range 2 {
-				if keys, err := d.Segment(t.Context(), ref); len(keys) != 0 || err != nil {
-					t.Errorf("divided into %q: %v", keys, err)
+				if divided, err := d.Segment(t.Context(), pgtest.RunRef(ref)); len(divided.Tasks) != 0 || err != nil {
+					t.Errorf("divided into %q: %v", divided.Tasks, err)
 				}
 			}
 			if r := d.report(ref); r.Outcome != c.outcome || r.Reason == "" || r.Code != c.code {
@@ -82,12 +84,12 @@ func TestAnEndpointThatIsAwayIsWorthAnotherTry(t *testing.T) {
 	ref, key := d.chunked(d.request(talk("Checkout")))
 	d.model.fails("extract", llm.Retryable)
 	var failed *llm.Error
-	if _, ended, err := d.Draft(t.Context(), ref, key); ended || !errors.As(err, &failed) {
-		t.Errorf("ended %t: %v", ended, err)
+	if out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); out.Ended || !errors.As(err, &failed) {
+		t.Errorf("ended %t: %v", out.Ended, err)
 	}
 	d.model.answers["extract"] = good
-	if _, ended, err := d.Draft(t.Context(), ref, key); ended || err != nil {
-		t.Errorf("ended %t: %v", ended, err)
+	if out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); out.Ended || err != nil {
+		t.Errorf("ended %t: %v", out.Ended, err)
 	}
 	d.paid("extract 2, segment 1")
 }
@@ -97,13 +99,13 @@ func TestDraftPlansItsFilesAndIsPaidOnce(t *testing.T) {
 	d := setup(t)
 	ref, key := d.chunked(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
 	for range 2 {
-		plan, ended, err := d.Draft(t.Context(), ref, key)
-		if err != nil || ended || plan != (distill.Plan{Files: 2, Judge: true}) {
-			t.Errorf("planned %+v, ended %t: %v", plan, ended, err)
+		plan, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key))
+		if err != nil || plan != (contract.DraftResult{Files: 2, Judge: true}) {
+			t.Errorf("planned %+v: %v", plan, err)
 		}
 	}
 	d.paid("extract 1, segment 1")
-	_, _, err := d.Draft(t.Context(), ref, "nothing")
+	_, err := d.Draft(t.Context(), pgtest.TaskRef(ref, "nothing"))
 	failsFor(t, "an unknown task", err)
 	_, _, err = d.Recall(t.Context(), ref, "nothing")
 	failsFor(t, "recall of an unknown task", err)
@@ -133,7 +135,7 @@ func TestRecallShowsADraftTheSkillsThatAreNear(t *testing.T) {
 			t.Errorf("%d skills, ended %t: %v", n, ended, err)
 		}
 	}
-	if _, _, err := d.Draft(t.Context(), ref, key); err != nil {
+	if _, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); err != nil {
 		t.Fatal(err)
 	}
 	shown := d.model.last["extract"].Candidates
@@ -162,8 +164,8 @@ func TestDraftEndsATaskThatMakesNoSkill(t *testing.T) {
 			d.model.says("extract", c.reply)
 			ref, key := d.chunked(d.request(talk("Checkout")))
 			for range 2 {
-				if _, ended, err := d.Draft(t.Context(), ref, key); !ended || err != nil {
-					t.Errorf("ended %t: %v", ended, err)
+				if out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); !out.Ended || err != nil {
+					t.Errorf("ended %t: %v", out.Ended, err)
 				}
 			}
 			if task := d.report(ref).Tasks[0]; task.Outcome != c.outcome || !strings.Contains(task.Reason, c.reason) {
@@ -187,18 +189,19 @@ func TestWhatFailedForGoodIsNotPaidForAgainAtOnce(t *testing.T) {
 	}
 	for _, id := range []string{"first", "second"} {
 		ref, key := same(id, false)
-		if _, ended, err := d.Draft(t.Context(), ref, key); !ended || err != nil {
-			t.Errorf("%s: ended %t: %v", id, ended, err)
+		if out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); !out.Ended || err != nil {
+			t.Errorf("%s: ended %t: %v", id, out.Ended, err)
 		}
-		_, err := d.Close(t.Context(), ref, 1, "", "")
+		_, err := d.Close(t.Context(), pgtest.CloseInput(ref, "", ""))
 		testkit.Must(t, err)
 	}
 	if n := d.model.counts["extract"]; n != 2 {
 		t.Errorf("asked %d times, want once and its repair", n)
 	}
 	ref, key := same("second", true) // a deliberate redo asks
-	if _, ended, err := d.Draft(t.Context(), ref, key); !ended || err != nil || d.model.counts["extract"] != 4 {
-		t.Errorf("ended %t after %d requests: %v", ended, d.model.counts["extract"], err)
+	if out, err := d.Draft(t.Context(), pgtest.TaskRef(ref, key)); !out.Ended || err != nil ||
+		d.model.counts["extract"] != 4 {
+		t.Errorf("ended %t after %d requests: %v", out.Ended, d.model.counts["extract"], err)
 	}
 }
 
@@ -208,13 +211,13 @@ func TestWriteDegradesTheSkillByFilesThatNobodyCanWrite(t *testing.T) {
 	d.model.fails("files", llm.Fatal)
 	ref, key := d.drafted(d.request(talk("Checkout")))
 	for range 2 {
-		if degraded, err := d.Write(t.Context(), ref, key); !degraded || err != nil {
-			t.Errorf("degraded %t: %v", degraded, err)
+		if out, err := d.Write(t.Context(), pgtest.TaskRef(ref, key)); !out.Degraded || err != nil {
+			t.Errorf("degraded %t: %v", out.Degraded, err)
 		}
 	}
-	_, err := d.Write(t.Context(), ref, "nothing")
+	_, err := d.Write(t.Context(), pgtest.TaskRef(ref, "nothing"))
 	failsFor(t, "an unknown task", err)
-	_, err = d.Publish(t.Context(), ref, key)
+	_, err = d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
 	degraded := d.report(ref).Tasks[0].Degraded
 	if len(degraded) != 2 || !strings.HasPrefix(degraded[0], "reference/checklist.md: ") ||
@@ -229,15 +232,15 @@ func TestWriteDegradesTheSkillByAFileThatIsMissing(t *testing.T) {
 	d.model.says("files", `{"files":[{"file":"check.py","code":"print('healthy')"}]}`)
 	ref, key := d.drafted(d.request(talk("Checkout")))
 	for range 2 {
-		if degraded, err := d.Write(t.Context(), ref, key); degraded || err != nil {
-			t.Errorf("degraded %t: %v", degraded, err)
+		if out, err := d.Write(t.Context(), pgtest.TaskRef(ref, key)); out.Degraded || err != nil {
+			t.Errorf("degraded %t: %v", out.Degraded, err)
 		}
 	}
 	d.paid("extract 1, files 1, segment 1")
 	if asked := d.model.last["files"]; len(asked.Files) != 2 || len(asked.Messages) == 0 || asked.Draft == nil {
 		t.Errorf("asked with %+v", asked)
 	}
-	_, err := d.Publish(t.Context(), ref, key)
+	_, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 	testkit.Must(t, err)
 	if degraded := d.report(ref).Tasks[0].Degraded; len(degraded) != 1 ||
 		!strings.HasPrefix(degraded[0], "reference/checklist.md: ") {
@@ -250,13 +253,13 @@ func TestJudgeScoresADraftOnce(t *testing.T) {
 	d := setup(t)
 	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
 	for range 2 {
-		testkit.Must(t, d.Judge(t.Context(), ref, key))
+		testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, key)))
 	}
 	if task := d.report(ref).Tasks[0]; task.Quality == nil || task.Quality.Score != 8.8 ||
 		d.model.counts["judge"] != 1 {
 		t.Errorf("quality %+v after %d requests", task.Quality, d.model.counts["judge"])
 	}
-	failsFor(t, "an unknown task", d.Judge(t.Context(), ref, "nothing"))
+	failsFor(t, "an unknown task", d.Judge(t.Context(), pgtest.TaskRef(ref, "nothing")))
 }
 
 func TestADraftWithoutAScoreStaysADraft(t *testing.T) {
@@ -264,10 +267,10 @@ func TestADraftWithoutAScoreStaysADraft(t *testing.T) {
 	d := setup(t)
 	d.model.says("judge", "It is rather good.")
 	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
-	testkit.Must(t, d.Judge(t.Context(), ref, key))
-	c, err := d.Publish(t.Context(), ref, key)
+	testkit.Must(t, d.Judge(t.Context(), pgtest.TaskRef(ref, key)))
+	c, err := d.Publish(t.Context(), pgtest.TaskRef(ref, key))
 	task := d.report(ref).Tasks[0]
-	if err != nil || c.Outcome != distillation.Created || task.Quality != nil || task.Status != "draft" ||
+	if err != nil || c.Outcome != string(distillation.Created) || task.Quality != nil || task.Status != "draft" ||
 		!strings.Contains(strings.Join(task.Notes, " "), "not judged: ") {
 		t.Errorf("%+v, %v", task, err)
 	}
@@ -278,9 +281,9 @@ func TestStepsBeforeTheirDraftAreErrors(t *testing.T) {
 	d := setup(t)
 	ref, key := d.chunked(d.request(talk("Checkout")))
 	for what, step := range map[string]func() error{
-		"Write":  func() error { _, err := d.Write(t.Context(), ref, key); return err },
-		"Judge":  func() error { return d.Judge(t.Context(), ref, key) },
-		"Merge":  func() error { return d.Merge(t.Context(), ref, key) },
+		"Write":  func() error { _, err := d.Write(t.Context(), pgtest.TaskRef(ref, key)); return err },
+		"Judge":  func() error { return d.Judge(t.Context(), pgtest.TaskRef(ref, key)) },
+		"Merge":  func() error { return d.Merge(t.Context(), pgtest.TaskRef(ref, key)) },
 		"Pack":   func() error { _, err := d.Pack(t.Context(), ref, key); return err },
 		"Commit": func() error { _, err := d.Commit(t.Context(), ref, key); return err },
 	} {
@@ -297,21 +300,23 @@ func TestEndTaskKeepsTheFirstEnd(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	ref, key := d.chunked(d.request(talk("Checkout")))
-	if _, err := d.EndTask(t.Context(), ref, 1, key, "", ""); err == nil {
+	if _, err := d.EndTask(t.Context(), endTask(ref, key, "", "")); err == nil {
 		t.Error("a task that is under way has ended by itself")
 	}
-	late, err := d.EndTask(t.Context(), ref, 7, key, "cancelled", "x")
-	if err != nil || late.Stage == distillation.EndedTask {
-		t.Errorf("another attempt ends it: %+v, %v", late, err)
+	late := endTask(ref, key, "cancelled", "x")
+	late.Attempt = 7
+	if _, err := d.EndTask(t.Context(), late); err != nil || d.report(ref).Tasks[0].Stage == distillation.EndedTask {
+		t.Errorf("another attempt ends it: %v", err)
 	}
 	for _, reason := range []string{"first", "second"} {
-		got, err := d.EndTask(t.Context(), ref, 1, key, "unavailable", reason)
-		if err != nil || got.Outcome != distillation.Failed || got.Reason != "unavailable: first" {
+		got, err := d.EndTask(t.Context(), endTask(ref, key, "unavailable", reason))
+		if err != nil || got.Outcome != string(distillation.Failed) ||
+			d.report(ref).Tasks[0].Reason != "unavailable: first" {
 			t.Errorf("%s: %+v, %v", reason, got, err)
 		}
 	}
-	testkit.Must(t, d.AwaitTask(t.Context(), ref, key))
-	_, err = d.EndTask(t.Context(), ref, 1, "nothing", "cancelled", "x")
+	testkit.Must(t, d.AwaitTask(t.Context(), pgtest.TaskRef(ref, key)))
+	_, err := d.EndTask(t.Context(), endTask(ref, "nothing", "cancelled", "x"))
 	failsFor(t, "an unknown task", err)
 }
 
@@ -321,31 +326,33 @@ func TestAwaitTaskGivesUpWithItsCaller(t *testing.T) {
 	ref, key := d.chunked(d.request(talk("Checkout")))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.AwaitTask(ctx, ref, key); !errors.Is(err, context.Canceled) {
+	if err := d.AwaitTask(ctx, pgtest.TaskRef(ref, key)); !errors.Is(err, context.Canceled) {
 		t.Errorf("awaited: %v", err)
 	}
-	failsFor(t, "an unknown task", d.AwaitTask(t.Context(), ref, "nothing"))
+	failsFor(t, "an unknown task", d.AwaitTask(t.Context(), pgtest.TaskRef(ref, "nothing")))
 }
 
 func TestCloseKeepsTheFirstEnd(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	ref, _ := d.chunked(d.request(talk("Checkout")))
-	if late, err := d.Close(t.Context(), ref, 7, "cancelled", "x"); err != nil || late.Outcome != "" {
-		t.Errorf("another attempt ends it: %+v, %v", late, err)
+	late := pgtest.CloseInput(ref, "cancelled", "x")
+	late.Attempt = 7
+	if out, err := d.Close(t.Context(), late); err != nil || out.Outcome != "" {
+		t.Errorf("another attempt ends it: %+v, %v", out, err)
 	}
-	first, err := d.Close(t.Context(), ref, 1, "cancelled", "canceled by the user")
-	if err != nil || first.Outcome != run.CancelledOutcome || first.Tasks != 1 || first.Failed != 1 {
+	first, err := d.Close(t.Context(), pgtest.CloseInput(ref, "cancelled", "canceled by the user"))
+	if err != nil || first.Outcome != string(run.CancelledOutcome) || first.Tasks != 1 || first.Failed != 1 {
 		t.Errorf("closed with %+v, %v", first, err)
 	}
-	again, err := d.Close(t.Context(), ref, 1, "", "")
-	if err != nil || again.Outcome != first.Outcome || again.Code != "cancelled" {
+	again, err := d.Close(t.Context(), pgtest.CloseInput(ref, "", ""))
+	if err != nil || again != first || d.report(ref).Code != "cancelled" {
 		t.Errorf("closed again with %+v, %v", again, err)
 	}
 	if r := d.report(ref); r.Status != run.Ended || r.Reason != "canceled by the user" || r.Code != "cancelled" {
 		t.Errorf("report %+v", r)
 	}
-	_, err = d.Close(t.Context(), d.nowhere(), 1, "", "")
+	_, err = d.Close(t.Context(), pgtest.CloseInput(d.nowhere(), "", ""))
 	wants(t, "an unknown run", err, fault.NotFound)
 	_, err = d.Report(t.Context(), d.nowhere())
 	wants(t, "the report of an unknown run", err, fault.NotFound)

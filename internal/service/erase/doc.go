@@ -3,8 +3,8 @@
 // rows also count them. An erasure ends only when a final count finds nothing left.
 //
 //	e, err := service.Accept(ctx, erasure.Target{Workspace: 42}) // closes the workspace
-//	err = service.Fence(ctx, e.ID)                             // waits for active writers
-//	err = service.Stop(ctx, e.ID)                              // terminates its workflows
-//	err = errors.Join(service.CountObjects(ctx, e.ID), service.Rows(ctx, e.ID), service.Objects(ctx, e.ID))
-//	e, ended, err := service.End(ctx, e.ID)                    // if not ended: repeat
+//	err = service.Fence(ctx, in)                               // waits for active writers
+//	err = service.Stop(ctx, in)                                // terminates its workflows
+//	err = errors.Join(service.CountObjects(ctx, in), service.Rows(ctx, in), service.Objects(ctx, in))
+//	out, err := service.End(ctx, in)                           // if not ended: repeat
 package erase

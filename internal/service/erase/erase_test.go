@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/access"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/outbox"
@@ -66,14 +67,14 @@ func TestEraseCountsOnceWhatAStepDidTwice(t *testing.T) {
 	e := setup(t)
 	id := e.accept(e.whole()).ID
 	e.workflows.open = []erase.Execution{{Workflow: "turn/x", Run: "r1"}}
-	for _, step := range []func(context.Context, int64) error{e.Fence, e.Stop, e.CountObjects, e.Service.Rows,
-		e.Objects, e.CountObjects} {
+	for _, step := range []func(context.Context, contract.EraseRef) error{e.Fence, e.Stop, e.CountObjects,
+		e.Service.Rows, e.Objects, e.CountObjects} {
 		for range 2 {
-			testkit.Must(t, step(t.Context(), id))
+			testkit.Must(t, step(t.Context(), contract.EraseRef{Erasure: id}))
 		}
 	}
-	if _, ended, err := e.End(t.Context(), id); err != nil || !ended {
-		t.Errorf("ended %t: %v", ended, err)
+	if out, err := e.End(t.Context(), contract.EraseRef{Erasure: id}); err != nil || !out.Ended {
+		t.Errorf("ended %t: %v", out.Ended, err)
 	}
 	if got := e.report(id); got.Objects != 2*packs || got.Workflows != 1 || got.Deleted["messages"] != 2 {
 		t.Errorf("the report is %+v", got)
@@ -113,8 +114,8 @@ func TestEraseKeepsWhatCameOfAConversationUnlessAsked(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	id := e.accept(erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}).ID
-	testkit.Must(t, e.Derived(t.Context(), id))
-	testkit.Must(t, e.Derived(t.Context(), id))
+	testkit.Must(t, e.Derived(t.Context(), contract.EraseRef{Erasure: id}))
+	testkit.Must(t, e.Derived(t.Context(), contract.EraseRef{Erasure: id}))
 	const kept = `select count(*) from memories
 		where workspace_id = $1 and status = 'active' and conversation_id is null`
 	if n := e.Number(kept, e.A.ID); n != 1 || e.report(id).Memories != 1 {
@@ -140,7 +141,7 @@ func TestFenceWaitsForWritersWhoWereThereBefore(t *testing.T) {
 	target := erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk")}
 	id := e.accept(target).ID
 	fenced := make(chan error, 1)
-	go func() { fenced <- e.Fence(t.Context(), id) }()
+	go func() { fenced <- e.Fence(t.Context(), contract.EraseRef{Erasure: id}) }()
 	testkit.Eventually(t, "the fence waits", func() bool {
 		return e.Number(`select count(*) from pg_locks where locktype = 'advisory' and not granted
 			and database = (select oid from pg_database where datname = current_database())`) == 1
@@ -164,13 +165,13 @@ func TestStopEndsWorkflowsAndCountsEachOnce(t *testing.T) {
 	e.workflows.open = []erase.Execution{{Workflow: "turn/x", Run: "r1"}, {Workflow: "turn/y", Run: "r2"}}
 	e.workflows.away = 1
 	id := e.accept(e.whole()).ID
-	if err := e.Stop(t.Context(), id); !errors.Is(err, errAway) {
+	if err := e.Stop(t.Context(), contract.EraseRef{Erasure: id}); !errors.Is(err, errAway) {
 		t.Errorf("while Temporal is away: %v", err)
 	}
 	if got := e.report(id); got.WorkflowsLeft != 2 {
 		t.Errorf("%d are left", got.WorkflowsLeft)
 	}
-	testkit.Must(t, e.Stop(t.Context(), id))
+	testkit.Must(t, e.Stop(t.Context(), contract.EraseRef{Erasure: id}))
 	slices.Sort(e.workflows.stopped)
 	if got := e.report(id); got.Workflows != 2 || got.WorkflowsLeft != 0 ||
 		!slices.Equal(e.workflows.stopped, []string{"r1", "r2"}) {
@@ -189,13 +190,13 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	id := e.accept(e.whole()).ID
 	ctx, cancel := context.WithCancel(t.Context())
 	e.Service.Workflows = &cancelling{cancel: cancel}
-	if err := e.Stop(ctx, id); !errors.Is(err, context.Canceled) {
+	if err := e.Stop(ctx, contract.EraseRef{Erasure: id}); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
-	testkit.Must(t, e.Service.Rows(t.Context(), id))
-	testkit.Must(t, e.Objects(t.Context(), id))
-	if _, ended, err := e.End(t.Context(), id); ended || err != nil {
-		t.Errorf("ended %t with an open workflow: %v", ended, err)
+	testkit.Must(t, e.Service.Rows(t.Context(), contract.EraseRef{Erasure: id}))
+	testkit.Must(t, e.Objects(t.Context(), contract.EraseRef{Erasure: id}))
+	if out, err := e.End(t.Context(), contract.EraseRef{Erasure: id}); out.Ended || err != nil {
+		t.Errorf("ended %t with an open workflow: %v", out.Ended, err)
 	}
 }
 
@@ -217,21 +218,22 @@ func TestEraseGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	id := e.accept(e.whole()).ID
-	testkit.Must(t, e.Stop(t.Context(), id))
-	testkit.Must(t, e.CountObjects(t.Context(), id))
-	testkit.Must(t, e.Service.Rows(t.Context(), id))
+	testkit.Must(t, e.Stop(t.Context(), contract.EraseRef{Erasure: id}))
+	testkit.Must(t, e.CountObjects(t.Context(), contract.EraseRef{Erasure: id}))
+	testkit.Must(t, e.Service.Rows(t.Context(), contract.EraseRef{Erasure: id}))
 	e.blobs.away = true
-	if err := e.Objects(t.Context(), id); !errors.Is(err, errAway) {
+	if err := e.Objects(t.Context(), contract.EraseRef{Erasure: id}); !errors.Is(err, errAway) {
 		t.Errorf("deleted: %v", err)
 	}
 	e.blobs.away, e.blobs.lags = false, true
-	wants(t, "while the store shows what it deleted", e.Objects(t.Context(), id), fault.Unavailable)
+	wants(t, "while the store shows what it deleted", e.Objects(t.Context(), contract.EraseRef{Erasure: id}),
+		fault.Unavailable)
 	e.blobs.lags = false
 	if n := e.Number("select count(*) from packages where workspace_id = $1", e.A.ID); n != packs {
 		t.Errorf("%d packages are known, whose objects are not gone", n)
 	}
-	if _, ended, err := e.End(t.Context(), id); ended || err != nil {
-		t.Errorf("ended %t with objects left: %v", ended, err)
+	if out, err := e.End(t.Context(), contract.EraseRef{Erasure: id}); out.Ended || err != nil {
+		t.Errorf("ended %t with objects left: %v", out.Ended, err)
 	}
 	if !e.steps(id) || e.holds(e.A) != empty || e.report(id).Objects != 2*packs {
 		t.Errorf("afterwards it holds %s, and the report is %+v", e.holds(e.A), e.report(id))
@@ -242,11 +244,11 @@ func TestEndIsRefusedWhileRowsAreLeft(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	id := e.accept(e.whole()).ID
-	testkit.Must(t, e.Stop(t.Context(), id))
-	testkit.Must(t, e.Objects(t.Context(), id))
+	testkit.Must(t, e.Stop(t.Context(), contract.EraseRef{Erasure: id}))
+	testkit.Must(t, e.Objects(t.Context(), contract.EraseRef{Erasure: id}))
 	for range 2 {
-		if _, ended, err := e.End(t.Context(), id); ended || err != nil {
-			t.Errorf("ended %t: %v", ended, err)
+		if out, err := e.End(t.Context(), contract.EraseRef{Erasure: id}); out.Ended || err != nil {
+			t.Errorf("ended %t: %v", out.Ended, err)
 		}
 	}
 	got := e.report(id)
@@ -258,9 +260,9 @@ func TestEndIsRefusedWhileRowsAreLeft(t *testing.T) {
 func TestStepsOfAnUnknownErasureAreNotFound(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	for what, step := range map[string]func(context.Context, int64) error{"Fence": e.Fence, "Stop": e.Stop,
+	for what, step := range map[string]func(context.Context, contract.EraseRef) error{"Fence": e.Fence, "Stop": e.Stop,
 		"CountObjects": e.CountObjects, "Derived": e.Derived, "Rows": e.Service.Rows, "Objects": e.Objects,
-		"End": func(ctx context.Context, id int64) error { _, _, err := e.End(ctx, id); return err }} {
-		wants(t, what, step(t.Context(), 999_999), fault.NotFound)
+		"End": func(ctx context.Context, in contract.EraseRef) error { _, err := e.End(ctx, in); return err }} {
+		wants(t, what, step(t.Context(), contract.EraseRef{Erasure: 999_999}), fault.NotFound)
 	}
 }

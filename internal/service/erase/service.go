@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/store"
@@ -87,19 +88,19 @@ func (s *Service) Accept(ctx context.Context, t erasure.Target) (erasure.Erasure
 
 // Fence stores the tombstone, and waits until all transactions that were active in the workspace have
 // ended.
-func (s *Service) Fence(ctx context.Context, id int64) error {
-	if err := s.bury(ctx, id); err != nil {
+func (s *Service) Fence(ctx context.Context, in contract.EraseRef) error {
+	if err := s.bury(ctx, in.Erasure); err != nil {
 		return err
 	}
-	return s.Store.FenceErasure(ctx, id)
+	return s.Store.FenceErasure(ctx, in.Erasure)
 }
 
 // lookAgain is the time for which Stop waits for Temporal's list of workflows to be updated.
 const lookAgain = 100 * time.Millisecond
 
 // Stop terminates workflows until none is open. Since Fence they can no longer write.
-func (s *Service) Stop(ctx context.Context, id int64) error {
-	e, err := s.Store.Erasure(ctx, id)
+func (s *Service) Stop(ctx context.Context, in contract.EraseRef) error {
+	e, err := s.Store.Erasure(ctx, in.Erasure)
 	if err != nil || e.Ended {
 		return err
 	}
@@ -108,13 +109,13 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 	}
 	conversations := []int64{e.Conversation}
 	if e.Subject != "" {
-		if conversations, err = s.Store.ErasedConversations(ctx, id); err != nil {
+		if conversations, err = s.Store.ErasedConversations(ctx, in.Erasure); err != nil {
 			return err
 		}
 	}
 	if len(conversations) == 0 {
 		none := 0
-		return s.Store.NoteErasure(ctx, id, erasure.ExternalCounts{WorkflowsLeft: &none})
+		return s.Store.NoteErasure(ctx, in.Erasure, erasure.ExternalCounts{WorkflowsLeft: &none})
 	}
 	for some := range slices.Chunk(conversations, stopped) {
 		if err := s.stop(ctx, e, some); err != nil {
@@ -157,11 +158,11 @@ func (s *Service) stop(ctx context.Context, e erasure.Erasure, conversations []i
 }
 
 // CountObjects counts the objects to delete, once, before the first is deleted.
-func (s *Service) CountObjects(ctx context.Context, id int64) error {
+func (s *Service) CountObjects(ctx context.Context, in contract.EraseRef) error {
 	n := 0
 	var after [32]byte
 	for {
-		ps, err := s.Store.ErasedPackages(ctx, id, after, page)
+		ps, err := s.Store.ErasedPackages(ctx, in.Erasure, after, page)
 		if err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func (s *Service) CountObjects(ctx context.Context, id int64) error {
 			n, after = n+found, p.SHA
 		}
 		if len(ps) < page {
-			return s.Store.NoteErasure(ctx, id, erasure.ExternalCounts{Objects: &n})
+			return s.Store.NoteErasure(ctx, in.Erasure, erasure.ExternalCounts{Objects: &n})
 		}
 	}
 }
@@ -194,14 +195,14 @@ func (s *Service) present(ctx context.Context, p erasure.Package) (n int, err er
 
 // Derived removes messages and memories of a subject, and applies the chosen action to data derived
 // from erased conversations.
-func (s *Service) Derived(ctx context.Context, id int64) error {
+func (s *Service) Derived(ctx context.Context, in contract.EraseRef) error {
 	for {
-		n, err := s.Store.EraseSubject(ctx, id, items)
+		n, err := s.Store.EraseSubject(ctx, in.Erasure, items)
 		if err != nil {
 			return fmt.Errorf("erase messages and memories: %w", err)
 		}
 		if n == 0 {
-			return s.Store.EraseDerived(ctx, id)
+			return s.Store.EraseDerived(ctx, in.Erasure)
 		}
 	}
 }
@@ -209,8 +210,8 @@ func (s *Service) Derived(ctx context.Context, id int64) error {
 // Rows deletes in batches, to lock the workspace only briefly. The last rows of a conversation are
 // deleted in one transaction, after which nothing can refer to it. Data derived from it in the
 // meantime is handled first, because it refers to rows to delete.
-func (s *Service) Rows(ctx context.Context, id int64) error {
-	if err := s.Derived(ctx, id); err != nil {
+func (s *Service) Rows(ctx context.Context, in contract.EraseRef) error {
+	if err := s.Derived(ctx, in); err != nil {
 		return err
 	}
 	tables, err := s.Store.ErasedTables(ctx)
@@ -219,30 +220,30 @@ func (s *Service) Rows(ctx context.Context, id int64) error {
 	}
 	for _, table := range tables {
 		for n := rows; n == rows; {
-			if n, err = s.Store.EraseRows(ctx, id, table, rows); err != nil {
+			if n, err = s.Store.EraseRows(ctx, in.Erasure, table, rows); err != nil {
 				return fmt.Errorf("erase %s: %w", table, err)
 			}
 		}
 	}
-	return s.Store.EraseConversation(ctx, id)
+	return s.Store.EraseConversation(ctx, in.Erasure)
 }
 
 // Objects deletes packages, their objects first. No new upload can recreate one, because packages
 // under erasure are rejected.
-func (s *Service) Objects(ctx context.Context, id int64) error {
-	e, err := s.Store.Erasure(ctx, id)
+func (s *Service) Objects(ctx context.Context, in contract.EraseRef) error {
+	e, err := s.Store.Erasure(ctx, in.Erasure)
 	if err != nil || e.Ended {
 		return err
 	}
 	for n := packages; n == packages; {
-		gone, err := s.Store.ErasedPackages(ctx, id, [32]byte{}, packages)
+		gone, err := s.Store.ErasedPackages(ctx, in.Erasure, [32]byte{}, packages)
 		if err != nil {
 			return err
 		}
 		if err := s.remove(ctx, gone); err != nil {
 			return err
 		}
-		if err := s.Store.ErasePackages(ctx, id, gone); err != nil {
+		if err := s.Store.ErasePackages(ctx, in.Erasure, gone); err != nil {
 			return err
 		}
 		n = len(gone)
@@ -253,7 +254,7 @@ func (s *Service) Objects(ctx context.Context, id int64) error {
 		}
 	}
 	none := 0
-	return s.Store.NoteErasure(ctx, id, erasure.ExternalCounts{ObjectsLeft: &none})
+	return s.Store.NoteErasure(ctx, in.Erasure, erasure.ExternalCounts{ObjectsLeft: &none})
 }
 
 // remove deletes the objects of packages and checks that they no longer exist.
@@ -277,12 +278,13 @@ func (s *Service) remove(ctx context.Context, ps []erasure.Package) error {
 
 // End counts the remaining rows and ends the erasure if there are none. It returns the state of the
 // erasure.
-func (s *Service) End(ctx context.Context, id int64) (e erasure.Erasure, ended bool, err error) {
-	if ended, err = s.Store.EndErasure(ctx, id); err != nil {
-		return e, false, err
+func (s *Service) End(ctx context.Context, in contract.EraseRef) (out contract.EraseResult, err error) {
+	if out.Ended, err = s.Store.EndErasure(ctx, in.Erasure); err != nil {
+		return out, err
 	}
-	e, err = s.Store.Erasure(ctx, id)
-	return e, ended, err
+	e, err := s.Store.Erasure(ctx, in.Erasure)
+	out.Rows, out.Objects, out.Workflows = e.Rows(), e.Objects, e.Workflows
+	return out, err
 }
 
 // Report returns the state of an erasure of the given workspace. A workspace of 0 allows access to

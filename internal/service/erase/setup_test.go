@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/domain/access"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
@@ -122,13 +123,16 @@ func (e *erasing) whole() erasure.Target { return erasure.Target{Workspace: e.A.
 // steps runs all steps of a workflow and reports whether the erasure has ended.
 func (e *erasing) steps(id int64) bool {
 	e.t.Helper()
-	for _, step := range []func(context.Context, int64) error{e.Fence, e.Stop, e.CountObjects, e.Service.Rows,
-		e.Objects} {
-		testkit.Must(e.t, step(e.t.Context(), id))
+	for _, step := range []func(context.Context, contract.EraseRef) error{e.Fence, e.Stop, e.CountObjects,
+		e.Service.Rows, e.Objects} {
+		testkit.Must(e.t, step(e.t.Context(), contract.EraseRef{Erasure: id}))
 	}
-	_, ended, err := e.End(e.t.Context(), id)
+	out, err := e.End(e.t.Context(), contract.EraseRef{Erasure: id})
 	testkit.Must(e.t, err)
-	return ended
+	if r := e.report(id); out.Rows != r.Rows() || out.Objects != r.Objects || out.Workflows != r.Workflows {
+		e.t.Errorf("ended with %+v, reported %+v", out, r)
+	}
+	return out.Ended
 }
 
 func (e *erasing) report(id int64) erasure.Erasure {

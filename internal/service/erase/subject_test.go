@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -216,8 +217,8 @@ func TestEraseOfASubjectContinuesAtAnyStep(t *testing.T) {
 	}
 	ctx, s := t.Context(), p.Erasures()
 	for range 2 {
-		testkit.Must(t, p.Fence(ctx, id))
-		testkit.Must(t, p.Stop(ctx, id))
+		testkit.Must(t, p.Fence(ctx, contract.EraseRef{Erasure: id}))
+		testkit.Must(t, p.Stop(ctx, contract.EraseRef{Erasure: id}))
 		n, err := s.EraseSubject(ctx, id, 1) // and then the worker dies
 		testkit.Must(t, err)
 		if n != 2 && n != 1 {
@@ -225,17 +226,18 @@ func TestEraseOfASubjectContinuesAtAnyStep(t *testing.T) {
 		}
 		_, err = s.EraseRows(ctx, id, "memory_refs", 1)
 		testkit.Must(t, err)
-		if _, ended, err := p.End(ctx, id); ended || err != nil {
-			t.Errorf("ended %t: %v", ended, err)
+		if out, err := p.End(ctx, contract.EraseRef{Erasure: id}); out.Ended || err != nil {
+			t.Errorf("ended %t: %v", out.Ended, err)
 		}
 	}
-	for _, step := range []func(context.Context, int64) error{p.Derived, p.CountObjects, p.Service.Rows, p.Objects} {
+	for _, step := range []func(context.Context, contract.EraseRef) error{p.Derived, p.CountObjects, p.Service.Rows,
+		p.Objects} {
 		for range 2 {
-			testkit.Must(t, step(ctx, id))
+			testkit.Must(t, step(ctx, contract.EraseRef{Erasure: id}))
 		}
 	}
-	if _, ended, err := p.End(ctx, id); !ended || err != nil {
-		t.Fatalf("ended %t: %v, %+v", ended, err, p.report(id))
+	if out, err := p.End(ctx, contract.EraseRef{Erasure: id}); !out.Ended || err != nil {
+		t.Fatalf("ended %t: %v, %+v", out.Ended, err, p.report(id))
 	}
 	first := p.report(id)
 	p.steps(id)
@@ -304,7 +306,7 @@ func TestStopEndsOnlyTheWorkflowsOfASubject(t *testing.T) {
 	own := p.conversation(p.ws, p.sessionOf("Ben Ito"))
 	e.workflows.open = []erase.Execution{{Workflow: "conversation/x", Run: "r1"}}
 	id := p.accept(p.ben()).ID
-	testkit.Must(t, p.Stop(t.Context(), id))
+	testkit.Must(t, p.Stop(t.Context(), contract.EraseRef{Erasure: id}))
 	if want := fmt.Sprintf("%s [%d]", p.ws.Key, own); len(e.workflows.asked) != 2 || e.workflows.asked[0] != want {
 		t.Errorf("asked for %v, want %s", e.workflows.asked, want)
 	}

@@ -3,6 +3,7 @@ package erase_test
 import (
 	"testing"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/erasure"
 	"cairn/internal/domain/fault"
 	"cairn/internal/store"
@@ -21,7 +22,7 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 	talk := erasure.Target{Workspace: e.A.ID, Conversation: e.conversation(e.A, "talk"), Derived: erasure.Delete}
 	ada := erasure.Target{Workspace: e.B.ID, Subject: "Ada"}
 	for _, target := range []erasure.Target{talk, ada} {
-		testkit.Must(t, e.Fence(t.Context(), e.accept(target).ID))
+		testkit.Must(t, e.Fence(t.Context(), contract.EraseRef{Erasure: e.accept(target).ID}))
 	}
 	all, err := e.Tombstones(t.Context())
 	testkit.Must(t, err)
@@ -73,7 +74,7 @@ func TestErasuresAreRepeatedAfterARestore(t *testing.T) {
 func TestAnErasedWorkspaceStaysErasedAfterARestore(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	testkit.Must(t, e.Fence(t.Context(), e.accept(e.whole()).ID))
+	testkit.Must(t, e.Fence(t.Context(), contract.EraseRef{Erasure: e.accept(e.whole()).ID}))
 	all, err := e.Tombstones(t.Context())
 	testkit.Must(t, err)
 	e.Exec("delete from erasures")

@@ -8,11 +8,11 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/ledger"
 	memories "cairn/internal/service/memory"
@@ -34,24 +34,25 @@ type Answer struct {
 }
 
 // Ask asks one group of the questions of a unit, and stores their results together.
-func (s *Service) Ask(ctx context.Context, ref run.Ref, n, group int) error {
-	e, err := s.read(ctx, ref)
+func (s *Service) Ask(ctx context.Context, in contract.AskUnitInput) error {
+	e, err := s.read(ctx, in.Ref())
 	if err != nil {
 		return err
 	}
+	n, group := in.Unit, in.Group
 	if n < 0 || n >= len(e.units) || e.units[n].Sample == "" || group < 0 {
-		return fault.Newf(fault.InvalidArgument, "run %s has no group %d of unit %d", ref.Run, group, n)
+		return fault.Newf(fault.InvalidArgument, "run %s has no group %d of unit %d", in.Run, group, n)
 	}
 	a := asking{Service: s, evaluation: e, n: n, unit: e.units[n]}
 	done := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		if done, err = bank.IsDone(ctx, tx, ref.Run, groupStep(n, group)); err != nil || done {
+	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if done, err = bank.IsDone(ctx, tx, in.Run, groupStep(n, group)); err != nil || done {
 			return err
 		}
 		if a.sample, err = readSample(ctx, tx, e, a.unit.Sample); err != nil || a.unit.Row == None {
 			return err
 		}
-		a.built, err = bank.NeedStep[doneUnit](ctx, tx, ref.Run, doneStep(n))
+		a.built, err = bank.NeedStep[doneUnit](ctx, tx, in.Run, doneStep(n))
 		return err
 	})
 	if err != nil || done {
@@ -72,13 +73,13 @@ func (s *Service) Ask(ctx context.Context, ref run.Ref, n, group int) error {
 		}
 		out = append(out, one)
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if group == groups(last)-1 {
-			if err := bank.SaveStep(ctx, tx, ref.Run, endedStep(n), 0, true); err != nil {
+			if err := bank.SaveStep(ctx, tx, in.Run, endedStep(n), 0, true); err != nil {
 				return err
 			}
 		}
-		return bank.SaveStep(ctx, tx, ref.Run, groupStep(n, group), a.sample.Conversation, out)
+		return bank.SaveStep(ctx, tx, in.Run, groupStep(n, group), a.sample.Conversation, out)
 	})
 }
 

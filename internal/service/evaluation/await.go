@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/memoryskill"
@@ -44,21 +45,22 @@ type Learned struct {
 }
 
 // AwaitUnit stores the result of a unit's run when that has ended. Before, it returns Unavailable.
-func (s *Service) AwaitUnit(ctx context.Context, ref run.Ref, n int) error {
-	e, err := s.read(ctx, ref)
+func (s *Service) AwaitUnit(ctx context.Context, in contract.UnitInput) error {
+	e, err := s.read(ctx, in.Ref())
 	if err != nil {
 		return err
 	}
+	n := in.Unit
 	if n < 0 || n >= len(e.units) {
-		return fault.Newf(fault.InvalidArgument, "run %s has no unit %d", ref.Run, n)
+		return fault.Newf(fault.InvalidArgument, "run %s has no unit %d", in.Run, n)
 	}
 	var started startedUnit
 	done := false
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		if done, err = bank.IsDone(ctx, tx, ref.Run, doneStep(n)); err != nil || done {
+	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		if done, err = bank.IsDone(ctx, tx, in.Run, doneStep(n)); err != nil || done {
 			return err
 		}
-		started, err = bank.NeedStep[startedUnit](ctx, tx, ref.Run, attemptStep(n, e.run.Attempt))
+		started, err = bank.NeedStep[startedUnit](ctx, tx, in.Run, attemptStep(n, e.run.Attempt))
 		return err
 	})
 	if err != nil || done {
@@ -73,13 +75,13 @@ func (s *Service) AwaitUnit(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	return s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if e.units[n].Kind == trainUnit {
-			if err := bank.SaveStep(ctx, tx, ref.Run, endedStep(n), 0, true); err != nil {
+			if err := bank.SaveStep(ctx, tx, in.Run, endedStep(n), 0, true); err != nil {
 				return err
 			}
 		}
-		return bank.SaveStep(ctx, tx, ref.Run, doneStep(n), 0, result)
+		return bank.SaveStep(ctx, tx, in.Run, doneStep(n), 0, result)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"cairn/internal/domain/access"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
@@ -54,23 +55,26 @@ type limits struct {
 func limitsStep(attempt int) string { return fmt.Sprintf("limits/%05d", attempt) }
 
 // Open marks an evaluation as started. If an earlier attempt has ended it, over is set.
-func (s *Service) Open(ctx context.Context, ref run.Ref) (size Size, over *Result, err error) {
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, spec, ended, err := bank.ReadSpec[Spec, Result](ctx, tx, ref)
+func (s *Service) Open(ctx context.Context, in contract.EvaluateInput) (out contract.OpenEvaluationResult, err error) {
+	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		r, spec, ended, err := bank.ReadSpec[Spec, Result](ctx, tx, in.Ref())
+		if ended != nil {
+			result := ended.encode()
+			out.Ended = &result
+		}
 		if err != nil || ended != nil {
-			over = ended
 			return err
 		}
-		now, err := bank.NeedStep[limits](ctx, tx, ref.Run, limitsStep(r.Attempt))
+		now, err := bank.NeedStep[limits](ctx, tx, in.Run, limitsStep(r.Attempt))
 		if err != nil {
 			return err
 		}
 		all, prepared := spec.units()
-		size = Size{Units: len(all), Prepared: prepared, Parallel: now.Parallel}
-		_, err = tx.Runs().StartRun(ctx, ref.Run)
+		out.Units, out.Prepared, out.Parallel = len(all), prepared, now.Parallel
+		_, err = tx.Runs().StartRun(ctx, in.Run)
 		return err
 	})
-	return size, over, err
+	return out, err
 }
 
 // evaluation is what the steps of an evaluation read first.

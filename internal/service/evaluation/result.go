@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/learning"
 	"cairn/internal/domain/run"
@@ -59,8 +60,18 @@ type Scores struct {
 
 // Close computes the table and ends an evaluation. Code is set if the workflow failed. The table then
 // has the results so far.
-func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
-	e, err := s.read(ctx, ref)
+func (s *Service) Close(ctx context.Context, in contract.CloseInput) (contract.EvaluateResult, error) {
+	out, err := s.close(ctx, in)
+	return out.encode(), err
+}
+
+// encode returns the part of a result that workflows know.
+func (r Result) encode() contract.EvaluateResult {
+	return contract.EvaluateResult{Outcome: string(r.Outcome), Rows: len(r.Rows)}
+}
+
+func (s *Service) close(ctx context.Context, in contract.CloseInput) (out Result, err error) {
+	e, err := s.read(ctx, in.Ref())
 	if err != nil {
 		return out, err
 	}
@@ -71,12 +82,12 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 	if err != nil {
 		return out, err
 	}
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if out, err = s.result(ctx, tx, e); err != nil {
 			return err
 		}
-		out.Usage, out.Note = usage, reason
-		switch code {
+		out.Usage, out.Note = usage, in.Reason
+		switch in.Code {
 		case "":
 			out.Outcome = run.Completed
 		case string(fault.QuotaExceeded):
@@ -89,7 +100,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 		if e.run.StartedAt != nil {
 			out.Seconds = time.Since(*e.run.StartedAt).Seconds()
 		}
-		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
+		return tx.Runs().EndRun(ctx, in.Run, out.Outcome, in.Reason, out)
 	})
 	return out, err
 }

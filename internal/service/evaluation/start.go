@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
@@ -26,24 +26,25 @@ type startedUnit struct {
 
 // StartUnit accepts the build or the training of a unit, unless an earlier attempt has. A budget that is
 // used up refuses it.
-func (s *Service) StartUnit(ctx context.Context, ref run.Ref, n int) (out Left, err error) {
-	e, err := s.read(ctx, ref)
+func (s *Service) StartUnit(ctx context.Context, in contract.UnitInput) (out contract.StartUnitResult, err error) {
+	e, err := s.read(ctx, in.Ref())
 	if err != nil {
 		return out, err
 	}
+	n := in.Unit
 	if n < 0 || n >= len(e.units) {
-		return out, fault.Newf(fault.InvalidArgument, "run %s has no unit %d", ref.Run, n)
+		return out, fault.Newf(fault.InvalidArgument, "run %s has no unit %d", in.Run, n)
 	}
 	u, done := e.units[n], false
 	var sample storedSample
-	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		if u.Sample != "" {
 			if sample, err = readSample(ctx, tx, e, u.Sample); err != nil {
 				return err
 			}
 			out.Groups = groups(len(sample.Questions))
 		}
-		done, err = bank.IsDone(ctx, tx, ref.Run, doneStep(n))
+		done, err = bank.IsDone(ctx, tx, in.Run, doneStep(n))
 		return err
 	})
 	if err != nil || done {
@@ -65,8 +66,8 @@ func (s *Service) StartUnit(ctx context.Context, ref run.Ref, n int) (out Left, 
 	if err != nil {
 		return out, err
 	}
-	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		return bank.SaveStep(ctx, tx, ref.Run, attemptStep(n, e.run.Attempt), 0, started)
+	return out, s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		return bank.SaveStep(ctx, tx, in.Run, attemptStep(n, e.run.Attempt), 0, started)
 	})
 }
 

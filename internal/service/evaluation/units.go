@@ -23,16 +23,6 @@ type unit struct {
 	Sample string `json:"sample,omitempty"`
 }
 
-// Size is the number of units of an evaluation. Those before Prepared must end before the others begin.
-type Size struct{ Units, Prepared, Parallel int }
-
-// Left is what is left of a unit that was started: whether it has a run to wait for, and the number
-// of groups of questions.
-type Left struct {
-	Await  bool
-	Groups int
-}
-
 // groupSize is the number of questions of one step.
 const groupSize = 10
 

@@ -199,7 +199,8 @@ func (s *Conversations) End(ctx context.Context, ws access.Workspace, name strin
 	if err != nil || ends || v.ClosedAt != nil {
 		return v, err
 	}
-	if err := s.Closer.CloseConversation(ctx, ws.ID, id, v.Counters, true); err != nil {
+	if err := s.Closer.CloseConversation(ctx, contract.CloseConversationInput{Workspace: ws.ID, Conversation: id,
+		Ended: true, Counters: v.Counters}); err != nil {
 		return v, err
 	}
 	return s.Show(ctx, ws, name)

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/offload"
@@ -94,7 +95,7 @@ func TestAReviewIsReportedWithWhatItCameTo(t *testing.T) {
 		a.MessageID != "" || a.Result != "" {
 		t.Errorf("open: %+v, %+v", got.Report, a)
 	}
-	_, err := b.agents.Close(t.Context(), review.Ref, agent.Interrupted, "", agentrun.Base{})
+	_, err := b.agents.Close(t.Context(), pgtest.CloseAgent(review.Ref, agent.Interrupted))
 	testkit.Must(t, err)
 	got = b.report(review.Ref)
 	if a := got.Agent; got.Status != run.Ended || a.Result != agentrun.NudgeFailed || a.Reply != "" ||
@@ -138,7 +139,8 @@ func TestAShorterThreadIsReportedOnceItsRunHasEnded(t *testing.T) {
 	if got := b.report(ref); got.Kind != run.Offload || got.Offload != nil || got.Agent.Conversation != "" {
 		t.Fatalf("open: %+v", got)
 	}
-	_, err = s.Close(t.Context(), ref, nil, "unavailable", "there is no model")
+	_, err = s.Close(t.Context(), contract.CloseOffloadInput{RunRef: pgtest.RunRef(ref), Code: "unavailable",
+		Why: "there is no model"})
 	testkit.Must(t, err)
 	if got := b.report(ref); got.Offload == nil || got.Offload.Degraded != "unavailable: there is no model" {
 		t.Errorf("ended: %+v", got.Offload)

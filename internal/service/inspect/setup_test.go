@@ -19,6 +19,7 @@ import (
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
+	"cairn/internal/store"
 	"cairn/internal/testkit"
 )
 
@@ -101,18 +102,26 @@ func (b *bundle) asks(name, message, text string) conversation.AcceptedTurn {
 // fails ends a turn whose model did not answer.
 func (b *bundle) fails(ref run.Ref) {
 	b.t.Helper()
-	_, err := b.agents.Close(b.t.Context(), ref, agent.ProviderError, "model_auth", agentrun.Base{})
+	_, err := b.agents.Close(b.t.Context(), contract.CloseAgentInput{RunRef: pgtest.RunRef(ref),
+		Reason: agent.ProviderError, Detail: "model_auth"})
 	testkit.Must(b.t, err)
 }
 
 // reviews opens the review of the messages up to a turn.
 func (b *bundle) reviews(conversation int64, turn int) run.Run {
 	b.t.Helper()
-	out, err := b.agents.OpenNudge(b.t.Context(), agentrun.Review{Workspace: b.A.ID, WorkspaceKey: b.A.Key,
-		Conversation: conversation, Number: turn, Turn: turn, Memory: true,
-		Spec: agentrun.Spec{Limits: agentrun.Limits{InputTokens: 100_000, NudgeMessages: 24, ResultChars: 1000}}})
+	b.agents.NudgeSpec = func() agentrun.Spec {
+		return agentrun.Spec{Limits: agentrun.Limits{InputTokens: 100_000, NudgeMessages: 24, ResultChars: 1000}}
+	}
+	out, err := b.agents.OpenNudge(b.t.Context(), contract.NudgeInput{Workspace: b.A.ID, WorkspaceKey: b.A.Key,
+		Conversation: conversation, Number: turn, Turn: turn, Memory: true})
 	testkit.Must(b.t, err)
-	return out.Run
+	var opened run.Run
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), b.A.ID, func(ctx context.Context, tx store.Tx) error {
+		opened, err = tx.Runs().Run(ctx, out.Run)
+		return err
+	}))
+	return opened
 }
 
 // distils accepts a conversation to be distilled.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
@@ -109,6 +110,14 @@ func (s *Curator) Curate(ctx context.Context, ws int64, dryRun bool) (out Curato
 		out.Similar = s.similar(ctx, skills)
 	}
 	return out, err
+}
+
+// CurateSkills applies the rules and returns the number of changes, for the workflow Curate.
+func (s *Curator) CurateSkills(ctx context.Context, in contract.CurateInput) (contract.CurateResult, error) {
+	r, err := s.Curate(ctx, in.Workspace, false)
+	return contract.CurateResult{
+		Staled: r.Count(Stale), Archived: r.Count(Archive), Restored: r.Count(Restore), Similar: len(r.Similar),
+	}, err
 }
 
 // mercy is the time for which a skill with low reliability is kept after it was restored or changed.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -15,24 +16,18 @@ import (
 	"cairn/internal/store"
 )
 
-// AddResult counts what one call has added. More means that other adds of the subject wait.
-type AddResult struct {
-	Added int
-	More  bool
-}
-
 // repairs is how often a reply that does not decode is asked for again.
 const repairs = 1
 
 // Add adds the waiting sessions of a subject with one model call, and ends their runs. If no session
 // waits, it does nothing. A permanent failure ends the runs, too.
-func (s *Adder) Add(ctx context.Context, ws int64, subject string) (out AddResult, err error) {
-	b, ok, err := s.claim(ctx, ws, subject)
+func (s *Adder) Add(ctx context.Context, in contract.RememberInput) (out contract.AddSessionsResult, err error) {
+	b, ok, err := s.claim(ctx, in.Workspace, in.Subject)
 	if err != nil || !ok {
 		return out, err
 	}
-	out = AddResult{Added: len(b.sessions), More: b.more}
-	known, err := s.shown(ctx, ws, b)
+	out = contract.AddSessionsResult{Added: len(b.sessions), More: b.more}
+	known, err := s.shown(ctx, in.Workspace, b)
 	if err != nil {
 		return out, err
 	}
@@ -61,7 +56,7 @@ func (s *Adder) Add(ctx context.Context, ws int64, subject string) (out AddResul
 	if err != nil {
 		return out, err
 	}
-	return out, s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
+	return out, s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		return s.commit(ctx, tx, c)
 	})
 }
@@ -190,11 +185,11 @@ func (s *Adder) fail(ctx context.Context, b batch, f *fault.Error) error {
 const mostClosed = 100
 
 // Close ends all open adds of a subject, because their workflow was canceled or gives up.
-func (s *Adder) Close(ctx context.Context, ws int64, subject string, reason agent.Reason, code string) error {
+func (s *Adder) Close(ctx context.Context, in contract.CloseAddsInput) error {
 	for {
 		n := 0
-		err := s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-			open, err := tx.Adds().Waiting(ctx, subject, mostClosed)
+		err := s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+			open, err := tx.Adds().Waiting(ctx, in.Subject, mostClosed)
 			if err != nil {
 				return err
 			}
@@ -203,7 +198,7 @@ func (s *Adder) Close(ctx context.Context, ws int64, subject string, reason agen
 			for _, one := range open {
 				runs = append(runs, one.Run)
 			}
-			return endFailed(ctx, tx, runs, reason, code)
+			return endFailed(ctx, tx, runs, in.Reason, in.Code)
 		})
 		if err != nil || n < mostClosed {
 			return err

@@ -19,7 +19,7 @@ type AdderPorts struct {
 // shows the model the memories that they may affect, stores its reply, and commits all changes, the
 // summaries and the ends of the runs in one transaction.
 //
-//	out, err := service.Add(ctx, ws, subject)   // one call; out.More means that other adds wait
+//	out, err := service.Add(ctx, in)   // one call; out.More means that other adds wait
 type Adder struct{ AdderPorts }
 
 // NewAdder returns a service.

@@ -94,12 +94,15 @@ func (b *bundle) addSaid(who string, said ...transcript.Message) run.Run {
 	return out
 }
 
-func subject(who string) string { return contract.SubjectOf("personal/" + who) }
+// waiting identifies the adds of a person that wait.
+func (b *bundle) waiting(who string) contract.RememberInput {
+	return contract.RememberInput{Workspace: b.A.ID, Subject: contract.SubjectOf("personal/" + who)}
+}
 
 // run makes one call for a person.
-func (b *bundle) run(who string) memoryagent.AddResult {
+func (b *bundle) run(who string) contract.AddSessionsResult {
 	b.t.Helper()
-	out, err := b.adds.Add(b.t.Context(), b.A.ID, subject(who))
+	out, err := b.adds.Add(b.t.Context(), b.waiting(who))
 	testkit.Must(b.t, err)
 	return out
 }
@@ -134,7 +137,7 @@ func TestAddMakesOneCallAndEndsTheRun(t *testing.T) {
 	b := setup(t)
 	b.reply = func(prompt.Material) any { return facts(fact("add", "", "Ada likes figs.", 0)) }
 	r := b.add("ada", "I like figs.")
-	for i, want := range []memoryagent.AddResult{{Added: 1}, {}} {
+	for i, want := range []contract.AddSessionsResult{{Added: 1}, {}} {
 		if got := b.run("ada"); got != want {
 			t.Errorf("call %d: %+v", i, got)
 		}
@@ -147,7 +150,7 @@ func TestAddMakesOneCallAndEndsTheRun(t *testing.T) {
 	if got := b.Rows("outbox", "llm_calls", "memory_histories"); got != "outbox 0, llm_calls 1, memory_histories 1" {
 		t.Error(got)
 	}
-	if got := b.run("bob"); got != (memoryagent.AddResult{}) {
+	if got := b.run("bob"); got != (contract.AddSessionsResult{}) {
 		t.Errorf("without adds: %+v", got)
 	}
 }
@@ -183,15 +186,15 @@ func TestACallKeepsItsAdds(t *testing.T) {
 	first, second := b.add("ada", "One fig."), b.add("ada", "Two plums.")
 	b.Exec("create function fail() returns trigger language plpgsql as $$ begin raise exception 'lost'; end $$")
 	b.Exec("create trigger fail before update on runs for each row when (new.status = 'ended') execute function fail()")
-	if _, err := b.adds.Add(t.Context(), b.A.ID, subject("ada")); err == nil {
+	if _, err := b.adds.Add(t.Context(), b.waiting("ada")); err == nil {
 		t.Fatal("the commit succeeds")
 	}
 	b.Exec("drop trigger fail on runs")
 	third := b.add("ada", "Three pears.")
-	if got := b.run("ada"); got != (memoryagent.AddResult{Added: 2, More: true}) {
+	if got := b.run("ada"); got != (contract.AddSessionsResult{Added: 2, More: true}) {
 		t.Errorf("%+v", got)
 	}
-	if got := b.run("ada"); got != (memoryagent.AddResult{Added: 1}) {
+	if got := b.run("ada"); got != (contract.AddSessionsResult{Added: 1}) {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range []run.Run{first, second, third} {
@@ -337,7 +340,8 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	b := setup(t)
 	first, other := b.add("ada", "I like figs."), b.add("bob", "I like plums.")
 	for range 2 {
-		testkit.Must(t, b.adds.Close(t.Context(), b.A.ID, subject("ada"), agent.Interrupted, "cancelled"))
+		testkit.Must(t, b.adds.Close(t.Context(), contract.CloseAddsInput{RememberInput: b.waiting("ada"),
+			Reason: agent.Interrupted, Code: "cancelled"}))
 	}
 	if got := b.report(first); got.Status != memoryagent.Failed || got.Reason != agent.Interrupted {
 		t.Errorf("%+v", got)
@@ -356,7 +360,7 @@ func TestTwoAttemptsAtOnceHaveOneEffect(t *testing.T) {
 	done := make(chan error, 4)
 	for range cap(done) {
 		go func() {
-			_, err := b.adds.Add(context.WithoutCancel(t.Context()), b.A.ID, subject("ada"))
+			_, err := b.adds.Add(context.WithoutCancel(t.Context()), b.waiting("ada"))
 			done <- err
 		}()
 	}
@@ -370,5 +374,34 @@ func TestTwoAttemptsAtOnceHaveOneEffect(t *testing.T) {
 	}
 	if got := b.remembers(); !slices.Equal(got, []string{"Ada likes figs."}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// The stored result of a run is what workflows get. A result that cannot be read is a defect.
+func TestARunThatHasEndedGivesItsResult(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.add("ada", "I like figs.")
+	ref := pgtest.RunRef(r.Ref)
+	if _, err := b.agents.Await(t.Context(), ref); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("before its end: %v", err)
+	}
+	b.Exec(`update runs set status = 'ended', outcome = 'completed', result = '{"reason": "final", "steps": 3, ` +
+		`"writes": [{}], "reply_seq": 4, "status": "saved"}'`)
+	want := contract.AgentResult{Reason: agent.Final, Steps: 3, Saved: 1, ReplySeq: 4, Status: "saved"}
+	if got, err := b.agents.Await(t.Context(), ref); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	kept, err := b.agents.KeepSession(t.Context(), contract.AgentInput{RunRef: ref})
+	if err != nil || kept.Ended == nil || *kept.Ended != want {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	b.Exec("update runs set result = '[]'")
+	_, awaited := b.agents.Await(t.Context(), ref)
+	_, err = b.agents.KeepSession(t.Context(), contract.AgentInput{RunRef: ref})
+	for name, err := range map[string]error{"await": awaited, "session": err} {
+		if fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

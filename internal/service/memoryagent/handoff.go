@@ -19,36 +19,44 @@ import (
 
 // KeepSession stores the session of a run and registers the targets of the request. Calling it
 // again has no effect.
-func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run, err error) {
-	r, err := s.run(ctx, ref)
-	if err != nil || r.Status == run.Ended {
-		return &r, err
+func (s *Service) KeepSession(ctx context.Context, in contract.AgentInput) (out contract.KeepSessionResult, err error) {
+	r, err := s.run(ctx, in.Ref())
+	if err != nil {
+		return out, err
+	}
+	if r.Status == run.Ended {
+		out.Ended, err = endedOf(r)
+		return out, err
 	}
 	w, p, err := pinnedOf(r)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	a := actor(w, "session", 0)
 	a.Subject = agent.MemoryScope{Author: p.Author}
 	if _, err := s.LongTerm.AddRange(ctx, a,
 		memory.Evidence{Conversation: r.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}); err != nil {
-		return nil, err
+		return out, err
 	}
 	if len(p.Targets) == 0 {
-		return nil, nil
+		return out, nil
 	}
 	var wanted []memories.NewTarget
 	for i, t := range p.Targets {
 		wanted = append(wanted, memories.NewTarget{Index: i, Type: t.Type, Target: t.Target})
 	}
 	_, err = s.LongTerm.AddTargets(ctx, actor(w, "session", 1), wanted)
-	return nil, err
+	return out, err
 }
 
-// HandedOff is the result of one call to hands_off.
-type HandedOff struct {
-	Handled     bool // the call already has a result
-	Specialists []run.Run
+// endedOf returns the result of a run that has ended.
+func endedOf(r run.Run) (*contract.AgentResult, error) {
+	var stored run.Result
+	if err := json.Unmarshal(r.Result, &stored); err != nil {
+		return nil, fmt.Errorf("decode the result of run %s: %w", r.Ref.Run, err)
+	}
+	out := agentrun.ResultOf(stored)
+	return &out, nil
 }
 
 // tries is the maximum number of hand-offs of a pair in one run. The second follows a failure.
@@ -56,11 +64,10 @@ const tries = 2
 
 // HandOff runs the tool calls before a call to hands_off in the same response, and records the
 // specialist runs of that call. A pair is handed off again only if its first run failed.
-func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (out HandedOff,
-	err error) {
-	w, result, done, err := s.Loop.RunThrough(ctx, ref, n, position, base)
+func (s *Service) HandOff(ctx context.Context, in contract.ToolInput) (out contract.HandOffResult, err error) {
+	w, result, done, err := s.Loop.RunThrough(ctx, in)
 	if err != nil || done {
-		return HandedOff{Handled: true}, err
+		return contract.HandOffResult{Recorded: true}, err
 	}
 	p, err := pinned(w)
 	if err != nil {
@@ -68,27 +75,40 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 	}
 	var handed memories.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
-		return out, fmt.Errorf("decode the tasks of run %s: %w", ref.Run, err)
+		return out, fmt.Errorf("decode the tasks of run %s: %w", in.Run, err)
 	}
 	history, err := s.history(ctx, w, p)
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		out.Specialists = nil
+	var specialists []run.Run
+	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		specialists = nil
 		for _, t := range handed.Tasks {
-			r, err := s.specialist(ctx, tx, w, p, t, history, n)
+			r, err := s.specialist(ctx, tx, w, p, t, history, in.Step)
 			if err != nil {
 				return err
 			}
-			out.Specialists = append(out.Specialists, r)
+			specialists = append(specialists, r)
 		}
 		return nil
 	})
 	if fault.CodeOf(err) == fault.InvalidArgument { // such as an agent version that no longer exists
-		return HandedOff{Handled: true}, s.Loop.Tell(ctx, ref, n, position, tools.Failure(fault.From(err)))
+		return contract.HandOffResult{Recorded: true},
+			s.Loop.Tell(ctx, in.Ref(), in.Step, in.Position, tools.Failure(fault.From(err)))
 	}
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	for _, r := range specialists {
+		input, err := Input(in.WorkspaceKey, r)
+		if err != nil {
+			return out, err
+		}
+		out.Specialists = append(out.Specialists,
+			contract.AgentToStart{WorkflowID: r.WorkflowID, Type: input.Kind, Input: input})
+	}
+	return out, nil
 }
 
 // specialist records the run of one task. If the run exists, specialist returns it.
@@ -153,15 +173,14 @@ func (s *Service) specialist(ctx context.Context, tx store.Tx, w agentrun.RunVie
 }
 
 // RecordHandOff stores the results of the runs of a call to hands_off.
-func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []string,
-	base agentrun.Base) error {
-	_, result, over, err := s.Loop.RunThrough(ctx, ref, n, position, base)
+func (s *Service) RecordHandOff(ctx context.Context, in contract.RecordHandOffInput) error {
+	_, result, over, err := s.Loop.RunThrough(ctx, in.ToolInput)
 	if err != nil || over {
 		return err
 	}
 	var handed memories.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
-		return fmt.Errorf("decode the tasks of run %s: %w", ref.Run, err)
+		return fmt.Errorf("decode the tasks of run %s: %w", in.Run, err)
 	}
 	out := struct {
 		OK       bool                  `json:"ok"`
@@ -170,9 +189,9 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 		Tasks    []taskResult          `json:"tasks"`
 		Rejected []memories.ItemResult `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
-	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
+	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
 		out.Tasks = nil
-		for _, id := range runs {
+		for _, id := range in.Runs {
 			r, err := tx.Runs().Run(ctx, id)
 			if err != nil {
 				return err
@@ -200,7 +219,7 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 	if err != nil {
 		return fmt.Errorf("encode the task results: %w", err)
 	}
-	return s.Loop.Tell(ctx, ref, n, position, Result{OK: true, JSON: raw})
+	return s.Loop.Tell(ctx, in.Ref(), in.Step, in.Position, Result{OK: true, JSON: raw})
 }
 
 // taskResult is the result of a task as the summarizer reads it.
@@ -216,26 +235,27 @@ type taskResult struct {
 }
 
 // TakeTarget takes the lease of the target of a specialist run. If another run has the lease, it
-// returns Unavailable. If the run has ended, it returns the run without a lease.
-func (s *Service) TakeTarget(ctx context.Context, ref run.Ref) (fence int64, ended *run.Run, err error) {
-	r, a, w, err := s.leased(ctx, ref)
+// returns Unavailable. If the run has ended, it returns its result without a lease.
+func (s *Service) TakeTarget(ctx context.Context, in contract.AgentInput) (out contract.TakeTargetResult, err error) {
+	r, a, w, err := s.leased(ctx, in.Ref())
 	if err != nil {
-		return 0, nil, err
+		return out, err
 	}
 	if r.Status == run.Ended {
-		return 0, &r, nil
+		out.Ended, err = endedOf(r)
+		return out, err
 	}
 	lease, err := s.LongTerm.TakeLease(ctx, a, holder(r), contract.LeaseFor(w.Spec.Timeouts()))
-	return lease.Fence, nil, err
+	return contract.TakeTargetResult{Fence: lease.Fence}, err
 }
 
 // FreeTarget releases the lease.
-func (s *Service) FreeTarget(ctx context.Context, ref run.Ref, fence int64) error {
-	r, a, _, err := s.leased(ctx, ref)
+func (s *Service) FreeTarget(ctx context.Context, in contract.TargetInput) error {
+	r, a, _, err := s.leased(ctx, in.Ref())
 	if err != nil {
 		return err
 	}
-	return s.LongTerm.FreeLease(ctx, a, memory.Lease{Holder: holder(r), Fence: fence})
+	return s.LongTerm.FreeLease(ctx, a, memory.Lease{Holder: holder(r), Fence: in.Fence})
 }
 
 func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w agentrun.RunView, err error) {

@@ -125,15 +125,16 @@ func (s *IdleReader) distill(ctx context.Context, in contract.IdleInput) (string
 // ReadDay reads the conversations of a reflection as if they were idle, but builds memories with
 // memory skills only. It returns the distillations to start. It skips conversations that were
 // erased in the meantime.
-func (s *IdleReader) ReadDay(ctx context.Context, reflection run.Ref, workspaceKey string) (
+func (s *IdleReader) ReadDay(ctx context.Context, reflection contract.RunRef) (
 	out contract.DistillDayResult, err error) {
-	conversations, err := s.Days.Conversations(ctx, reflection)
+	conversations, err := s.Days.Conversations(ctx, reflection.Ref())
 	if err != nil {
 		return out, err
 	}
 	for _, c := range conversations {
 		id, err := s.buildAndDistill(ctx,
-			contract.IdleInput{Workspace: reflection.Workspace, WorkspaceKey: workspaceKey, Conversation: c})
+			contract.IdleInput{Workspace: reflection.Workspace, WorkspaceKey: reflection.WorkspaceKey,
+				Conversation: c})
 		if fault.CodeOf(err) == fault.NotFound {
 			continue
 		}
@@ -147,7 +148,7 @@ func (s *IdleReader) ReadDay(ctx context.Context, reflection run.Ref, workspaceK
 			made, err := tx.Runs().Run(ctx, id)
 			if err == nil && made.Status != run.Ended {
 				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID,
-					Conversation: made.Conversation, Input: distill.Input(workspaceKey, made)})
+					Conversation: made.Conversation, Input: distill.Input(reflection.WorkspaceKey, made)})
 			}
 			return err
 		})

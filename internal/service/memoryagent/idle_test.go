@@ -205,7 +205,8 @@ func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
 	long, short := b.talk("long", 0, 3), b.talk("short", 0, 1)
 	reflection := run.Ref{Workspace: b.A.ID, Run: "run_7"}
 	b.days[reflection.Run] = []int64{long + 100, short, long}
-	out, err := b.ReadDay(t.Context(), reflection, b.A.Key)
+	day := contract.RunRef{Workspace: reflection.Workspace, WorkspaceKey: b.A.Key, Run: reflection.Run}
+	out, err := b.ReadDay(t.Context(), day)
 	testkit.Must(t, err)
 	if len(out.Distills) != 1 || out.Distills[0].Conversation != long ||
 		out.Distills[0].Input.WorkflowID != out.Distills[0].WorkflowID || out.Distills[0].Input.Run == "" ||
@@ -213,11 +214,12 @@ func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	// A repeated attempt creates no other run: the relay starts those that were not started.
-	again, err := b.ReadDay(t.Context(), reflection, b.A.Key)
+	again, err := b.ReadDay(t.Context(), day)
 	if err != nil || len(again.Distills) != 0 {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if _, err := b.ReadDay(t.Context(), run.Ref{Workspace: b.A.ID, Run: "run_8"}, b.A.Key); fault.CodeOf(err) !=
+	day.Run = "run_8"
+	if _, err := b.ReadDay(t.Context(), day); fault.CodeOf(err) !=
 		fault.NotFound {
 		t.Errorf("an unknown reflection: %v", err)
 	}

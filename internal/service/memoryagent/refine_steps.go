@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/llm"
@@ -21,12 +22,6 @@ import (
 	memories "cairn/internal/service/memory"
 	"cairn/internal/store"
 )
-
-// Place is the position of a candidate in the ranking of a model. Candidates are numbered from 0.
-type Place struct {
-	Candidate int
-	Score     float64 // 0 to 1
-}
 
 // refineWork reads a refinement run.
 func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w agentrun.RunView, p PinnedSpec, err error) {
@@ -42,40 +37,40 @@ func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w agentrun.RunVi
 
 // Rerank asks the model to rank the candidates. If it cannot, problem states the reason without any
 // user text.
-func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, problem string, err error) {
-	w, p, err := s.refineWork(ctx, ref)
+func (s *Service) Rerank(ctx context.Context, in contract.RunRef) (out contract.RerankResult, err error) {
+	w, p, err := s.refineWork(ctx, in.Ref())
 	if err != nil || w.Run.Status == run.Ended {
-		return nil, "", err
+		return out, err
 	}
-	if err := s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Runs().StartRun(ctx, ref.Run)
+	if err := s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Runs().StartRun(ctx, in.Run)
 		return err
 	}); err != nil {
-		return nil, "", err
+		return out, err
 	}
 	shown, err := s.shown(ctx, w, p, everyPlace(p.Refining.Candidates))
 	if err != nil {
-		return nil, "", err
+		return out, err
 	}
-	problem, err = s.askRefine(ctx, w, p, prompt.Rerank, shown, func(text string) error {
-		order, err = readOrder(text, shown)
+	out.Problem, err = s.askRefine(ctx, w, p, prompt.Rerank, shown, func(text string) error {
+		out.Order, err = readOrder(text, shown)
 		return err
 	})
-	return order, problem, err
+	return out, err
 }
 
 // Condense asks the model for one text about the remaining candidates, and ends the run with it.
-func (s *Service) Condense(ctx context.Context, ref run.Ref, order []Place) error {
-	w, p, err := s.refineWork(ctx, ref)
+func (s *Service) Condense(ctx context.Context, in contract.CondenseInput) error {
+	w, p, err := s.refineWork(ctx, in.Ref())
 	if err != nil || w.Run.Status == run.Ended {
 		return err
 	}
-	shown, err := s.shown(ctx, w, p, p.Refining.kept(order))
+	shown, err := s.shown(ctx, w, p, p.Refining.kept(in.Order))
 	if err != nil {
 		return err
 	}
 	if len(shown) == 0 {
-		return s.CloseRefine(ctx, ref, order, "")
+		return s.endRefine(ctx, w, p, in.Order, "", "")
 	}
 	var text string
 	problem, err := s.askRefine(ctx, w, p, prompt.Condense, shown, func(reply string) error {
@@ -85,19 +80,20 @@ func (s *Service) Condense(ctx context.Context, ref run.Ref, order []Place) erro
 	if err != nil {
 		return err
 	}
-	return s.endRefine(ctx, w, p, order, text, problem)
+	return s.endRefine(ctx, w, p, in.Order, text, problem)
 }
 
 // CloseRefine ends a run without a text. The problem states why the model call failed.
-func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, problem string) error {
-	w, p, err := s.refineWork(ctx, ref)
+func (s *Service) CloseRefine(ctx context.Context, in contract.CloseRefineInput) (contract.RefineResult, error) {
+	out := contract.RefineResult{Problem: in.Problem}
+	w, p, err := s.refineWork(ctx, in.Ref())
 	if err != nil || w.Run.Status == run.Ended {
-		return err
+		return out, err
 	}
-	return s.endRefine(ctx, w, p, order, "", problem)
+	return out, s.endRefine(ctx, w, p, in.Order, "", in.Problem)
 }
 
-func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, order []Place, text,
+func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, order []contract.Place, text,
 	problem string) error {
 	report := RefineReport{Candidates: []RefinedCandidate{}}
 	for _, at := range p.Refining.kept(order) {
@@ -134,7 +130,7 @@ func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 }
 
 // kept returns the remaining candidates, in the order of the model or else of the search.
-func (r Refining) kept(order []Place) []Place {
+func (r Refining) kept(order []contract.Place) []contract.Place {
 	var all []Found // as the filter sees them
 	places := order
 	if order == nil {
@@ -148,14 +144,14 @@ func (r Refining) kept(order []Place) []Place {
 		all = append(all, f)
 	}
 	all = r.Refine.filter(all)
-	out := slices.DeleteFunc(slices.Clone(places), func(at Place) bool {
+	out := slices.DeleteFunc(slices.Clone(places), func(at contract.Place) bool {
 		return !slices.ContainsFunc(all, func(f Found) bool { return f.ID == fmt.Sprint(at.Candidate) })
 	})
 	return out[:min(len(out), r.TopK)]
 }
 
-func everyPlace(candidates []Candidate) []Place {
-	out := make([]Place, len(candidates))
+func everyPlace(candidates []Candidate) []contract.Place {
+	out := make([]contract.Place, len(candidates))
 	for i := range candidates {
 		out[i].Candidate = i
 	}
@@ -172,8 +168,8 @@ type shownText struct {
 }
 
 // shown returns the candidates that still exist.
-func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []Place) (out []shownText,
-	err error) {
+func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []contract.Place) (
+	out []shownText, err error) {
 	var ranked []memories.RankedItem
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
@@ -239,7 +235,7 @@ var (
 
 // readOrder parses the ranking of a model. If it names a memory twice, only the first position is
 // used.
-func readOrder(text string, shown []shownText) (out []Place, err error) {
+func readOrder(text string, shown []shownText) (out []contract.Place, err error) {
 	var reply struct {
 		Ranking []struct {
 			Memory string   `json:"memory"`
@@ -259,11 +255,11 @@ func readOrder(text string, shown []shownText) (out []Place, err error) {
 			return nil, errUnknown
 		case one.Score == nil || *one.Score < 0 || *one.Score > 1:
 			return nil, errScore
-		case !slices.ContainsFunc(out, func(p Place) bool { return p.Candidate == shown[at].place }):
-			out = append(out, Place{shown[at].place, *one.Score})
+		case !slices.ContainsFunc(out, func(p contract.Place) bool { return p.Candidate == shown[at].place }):
+			out = append(out, contract.Place{Candidate: shown[at].place, Score: *one.Score})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Place) int { return int(1e6 * (b.Score - a.Score)) })
+	slices.SortStableFunc(out, func(a, b contract.Place) int { return int(1e6 * (b.Score - a.Score)) })
 	return out, nil
 }
 

@@ -15,9 +15,9 @@ func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	if err != nil {
 		return contract.AgentInput{}, err
 	}
-	in := contract.AgentInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
-		Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Conversation: r.Conversation,
-		Budget: w.Spec.Budget, Timeouts: w.Spec.Timeouts(), Interval: w.Spec.Interval, Queue: contract.QueueBatch}
+	in := contract.AgentInput{RunRef: contract.RefOf(workspaceKey, r), Kind: string(r.Kind),
+		Conversation: r.Conversation,
+		Budget:       w.Spec.Budget, Timeouts: w.Spec.Timeouts(), Interval: w.Spec.Interval, Queue: contract.QueueBatch}
 	switch r.Kind {
 	case run.Specialist:
 		in.Kind = string(p.Type)
@@ -27,13 +27,27 @@ func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	return in, nil
 }
 
-// Await returns a run that has ended. Until then it returns Unavailable, and the caller retries.
-func (s *Service) Await(ctx context.Context, ref run.Ref) (run.Run, error) {
+// Ended returns a run that has ended. Until then it returns Unavailable.
+func (s *Service) Ended(ctx context.Context, ref run.Ref) (run.Run, error) {
 	r, err := s.run(ctx, ref)
 	if err == nil && r.Status != run.Ended {
 		err = fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", ref.Run), "")
 	}
 	return r, err
+}
+
+// Await returns the result of a run that has ended. Until then it returns Unavailable, and the caller
+// retries.
+func (s *Service) Await(ctx context.Context, in contract.RunRef) (contract.AgentResult, error) {
+	r, err := s.Ended(ctx, in.Ref())
+	if err != nil {
+		return contract.AgentResult{}, err
+	}
+	out, err := endedOf(r)
+	if err != nil {
+		return contract.AgentResult{}, err
+	}
+	return *out, nil
 }
 
 // RefineInput returns the workflow input of a refinement run. For other runs, does is false.
@@ -42,7 +56,6 @@ func RefineInput(workspaceKey string, r run.Run) (in contract.RefineInput, does 
 	if err != nil || p.Refining == nil {
 		return in, false, err
 	}
-	return contract.RefineInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
-		Run: r.Ref.Run, Attempt: r.Attempt}, Timeouts: w.Spec.Timeouts(),
+	return contract.RefineInput{RunRef: contract.RefOf(workspaceKey, r), Timeouts: w.Spec.Timeouts(),
 		Rerank: p.Refining.Rerank, Rewrite: p.Refining.Rewrite}, true, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -47,17 +48,17 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 
 // Compress asks a model for the record of one group. If there is none, it returns a code instead of
 // an error, and the messages are kept.
-func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code string, err error) {
-	j, err := s.load(ctx, ref)
+func (s *Service) Compress(ctx context.Context, in contract.GroupInput) (out contract.CompressResult, err error) {
+	j, err := s.load(ctx, in.Ref())
 	if err != nil || j.run.Status == run.Ended {
-		return "", err
+		return out, err
 	}
-	if group < 0 || group >= len(j.spec.Groups) {
-		return "", fault.Newf(fault.InvalidArgument, "run %s has no group %d", ref.Run, group)
+	if in.Group < 0 || in.Group >= len(j.spec.Groups) {
+		return out, fault.Newf(fault.InvalidArgument, "run %s has no group %d", in.Run, in.Group)
 	}
-	_, reason, err := s.ask(ctx, j, group)
-	code, _, _ = strings.Cut(reason, ":") // the rest of the reason is text of the model's output
-	return code, err
+	_, reason, err := s.ask(ctx, j, in.Group)
+	out.Reason, _, _ = strings.Cut(reason, ":") // the rest of the reason is text of the model's output
+	return out, err
 }
 
 // messages returns the messages of a group, preceded by the previous record.
@@ -123,36 +124,48 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 
 // Await returns the result of a run that has ended. Until then it returns an error with code
 // Unavailable, and the caller retries.
-func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
-	err = s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		r, err := tx.Runs().Run(ctx, ref.Run)
+func (s *Service) Await(ctx context.Context, in contract.RunRef) (contract.OffloadResult, error) {
+	var out CompactionResult
+	err := s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		r, err := tx.Runs().Run(ctx, in.Run)
 		if err != nil {
 			return err
 		}
 		if r.Status != run.Ended {
-			return fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", ref.Run), "")
+			return fault.New(fault.Unavailable, fmt.Sprintf("run %s has not ended yet", in.Run), "")
 		}
 		out, err = resultOf(r)
 		return err
 	})
-	return out, err
+	return out.encode(), err
+}
+
+// encode returns the part of a result that workflows know.
+func (r CompactionResult) encode() contract.OffloadResult {
+	return contract.OffloadResult{
+		Degraded: r.Degraded != "", Groups: max(len(r.Records), len(r.Handles)), Tokens: r.Tokens,
+	}
 }
 
 // Close ends a run with its records or with the reason why there are none. Reasons are the codes
 // that Compress returned for the groups. Code is set if the workflow gave up.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out CompactionResult,
-	err error) {
-	j, err := s.load(ctx, ref)
+func (s *Service) Close(ctx context.Context, in contract.CloseOffloadInput) (contract.OffloadResult, error) {
+	out, err := s.close(ctx, in)
+	return out.encode(), err
+}
+
+func (s *Service) close(ctx context.Context, in contract.CloseOffloadInput) (out CompactionResult, err error) {
+	j, err := s.load(ctx, in.Ref())
 	if err != nil {
 		return out, err
 	}
 	if j.run.Status == run.Ended {
 		return resultOf(j.run)
 	}
-	if code != "" {
-		out.Degraded = code + ": " + why
+	if in.Code != "" {
+		out.Degraded = in.Code + ": " + in.Why
 	}
-	for _, reason := range reasons {
+	for _, reason := range in.Reasons {
 		// For unusable output, the ledger has more details.
 		if reason != "" && reason != string(fault.ModelInvalid) && out.Degraded == "" {
 			out.Degraded = reason
@@ -181,8 +194,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		return out, err
 	}
 	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
-	return out, s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
-		return tx.Runs().EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
+	return out, s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
+		return tx.Runs().EndRun(ctx, in.Run, outcomeOf(out), out.Degraded, out)
 	})
 }
 

@@ -27,12 +27,13 @@ var _ agentrun.Compactor = ConversationCompactor{}
 // Begin starts the compaction of a conversation up to a turn. In one transaction it stores the
 // messages verbatim and creates the run and, if needed, the run of the review before it, once per
 // turn. If the caller cannot wait for a model, the record is created at once by fixed rules.
-func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (out agentrun.CompactionPlan,
-	err error) {
+func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (*contract.OffloadToStart,
+	error) {
 	spec := c.Spec()
 	spec.Lang = o.Lang
+	var err error
 	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
-		return out, err
+		return nil, err
 	}
 	spec.Cycle = &Cycle{After: o.After, Upto: o.Upto, Tokens: o.Tokens}
 	ms := make([]transcript.Message, len(o.Said))
@@ -41,7 +42,7 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 	}
 	groups, err := workingmemory.GroupsOf(ms, 0, len(ms), spec.Limits.MaterialTokens)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	for i, g := range groups {
 		groups[i].Blob.Label = fmt.Sprintf("messages %d to %d of the conversation", ms[g.From].Seq+1, ms[g.To-1].Seq+1)
@@ -68,19 +69,16 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 		made, err = c.record(ctx, tx, o, key, workspace, spec)
 		return err
 	})
-	if err != nil {
-		return out, err
+	if err != nil || made.Status == run.Ended {
+		return nil, err
 	}
-	if made.Status != run.Ended && o.AtOnce {
-		_, err := c.Close(ctx, made.Ref, nil, "wall_clock", "the time limit leaves no room for a model call")
-		return agentrun.CompactionPlan{Done: true}, err
+	if o.AtOnce {
+		_, err := c.close(ctx, contract.CloseOffloadInput{RunRef: contract.RefOf(workspace, made), Code: "wall_clock",
+			Why: "the time limit leaves no room for a model call"})
+		return nil, err
 	}
-	out.Done = made.Status == run.Ended
-	out.WorkflowID = made.WorkflowID
-	if !out.Done {
-		out.Input, err = Input(workspace, made)
-	}
-	return out, err
+	in, err := Input(workspace, made)
+	return &contract.OffloadToStart{WorkflowID: made.WorkflowID, Input: in}, err
 }
 
 // record creates the run of a cycle and the run of its review.
@@ -115,7 +113,7 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 	if err != nil {
 		return in, err
 	}
-	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
+	ref := contract.RefOf(workspaceKey, r)
 	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups),
 		Timeouts: agentrun.Spec{Timing: spec.Timing}.Timeouts()}
 	if c := spec.Cycle; c != nil && c.Flush != "" {

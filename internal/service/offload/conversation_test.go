@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/contract"
 	domainconversation "cairn/internal/domain/conversation"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/offload"
 	"cairn/internal/store"
@@ -43,7 +45,7 @@ func (w *working) overflow(conversation int64, after, upto int) agentrun.Overflo
 	return o
 }
 
-func (w *working) begin(o agentrun.Overflow) agentrun.CompactionPlan {
+func (w *working) begin(o agentrun.Overflow) *contract.OffloadToStart {
 	w.t.Helper()
 	out, err := w.compactor().Begin(w.t.Context(), o)
 	testkit.Must(w.t, err)
@@ -61,12 +63,30 @@ func (w *working) record(conversation int64, upto int) (c workingmemory.Compacti
 	return c, found
 }
 
-func (w *working) closed(p agentrun.CompactionPlan, reasons []string, code, why string) offload.CompactionResult {
+// groupOf identifies a group of a run.
+func groupOf(ref run.Ref, n int) contract.GroupInput {
+	return contract.GroupInput{RunRef: pgtest.RunRef(ref), Group: n}
+}
+
+// close closes a run and returns its stored result.
+func (w *working) close(ref run.Ref, reasons []string, code, why string) offload.CompactionResult {
+	w.t.Helper()
+	out, err := w.Close(w.t.Context(),
+		contract.CloseOffloadInput{RunRef: pgtest.RunRef(ref), Reasons: reasons, Code: code, Why: why})
+	testkit.Must(w.t, err)
+	stored := pgtest.Stored[offload.CompactionResult](w.t, w.Service.Store, ref)
+	want := contract.OffloadResult{Degraded: stored.Degraded != "", Tokens: stored.Tokens,
+		Groups: max(len(stored.Records), len(stored.Handles))}
+	if out != want {
+		w.t.Errorf("closed with %+v, want %+v", out, want)
+	}
+	return stored
+}
+
+func (w *working) closed(p *contract.OffloadToStart, reasons []string, code, why string) offload.CompactionResult {
 	w.t.Helper()
 	ref := run.Ref{Workspace: w.A.ID, Run: p.Input.Run}
-	out, err := w.Close(w.t.Context(), ref, reasons, code, why)
-	testkit.Must(w.t, err)
-	return out
+	return w.close(ref, reasons, code, why)
 }
 
 func TestBeginPutsTurnsAwayAndPlansTheirRecord(t *testing.T) {
@@ -75,7 +95,7 @@ func TestBeginPutsTurnsAwayAndPlansTheirRecord(t *testing.T) {
 	c := w.talk(8)
 	plan := w.begin(w.overflow(c, 0, 6))
 	want := fmt.Sprintf("offload/%s/%d-6", w.A.Key, c)
-	if in := plan.Input; plan.Done || plan.WorkflowID != want || in.Groups != 1 || in.Run == "" || in.Flush != nil {
+	if in := plan.Input; plan.WorkflowID != want || in.Groups != 1 || in.Run == "" || in.Flush != nil {
 		t.Errorf("planned %+v", plan)
 	}
 	hits, err := w.Grep(t.Context(), w.A.ID, workingmemory.Where{Session: workingmemory.Session{Conversation: c}},
@@ -98,7 +118,7 @@ func TestBeginRepeatedIsTheSameRun(t *testing.T) {
 	o := w.overflow(w.talk(8), 0, 6)
 	o.Flush = &agentrun.Spec{Model: "scripted"}
 	first := w.begin(o)
-	if again := w.begin(o); again.Input.Run != first.Input.Run || again.WorkflowID != first.WorkflowID || again.Done {
+	if again := w.begin(o); again.Input.Run != first.Input.Run || again.WorkflowID != first.WorkflowID {
 		t.Errorf("planned %+v, and then %+v", first, again)
 	}
 	if first.Input.Flush == nil || first.Input.Flush.Run == first.Input.Run {
@@ -108,7 +128,7 @@ func TestBeginRepeatedIsTheSameRun(t *testing.T) {
 		t.Errorf("it leaves %s", rows)
 	}
 	w.closed(first, nil, "", "")
-	if after := w.begin(o); !after.Done {
+	if after := w.begin(o); after != nil {
 		t.Errorf("planned after its end %+v", after)
 	}
 }
@@ -164,7 +184,7 @@ func TestBeginAtOnceIsDoneByRule(t *testing.T) {
 	o := w.overflow(c, 0, 6)
 	o.AtOnce, o.Flush = true, &agentrun.Spec{Model: "scripted"}
 	for range 2 {
-		if plan := w.begin(o); !plan.Done {
+		if plan := w.begin(o); plan != nil {
 			t.Errorf("planned %+v", plan)
 		}
 	}

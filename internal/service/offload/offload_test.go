@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
+	"cairn/internal/lab/pgtest"
 	"cairn/internal/service/offload"
 	"cairn/internal/testkit"
 )
@@ -266,20 +268,20 @@ func TestCompressPaysOnceForAGroup(t *testing.T) {
 	w := setup(t)
 	ref := w.started(4)
 	for range 2 {
-		if code, err := w.Compress(t.Context(), ref, 0); code != "" || err != nil {
-			t.Errorf("code %q: %v", code, err)
+		if out, err := w.Compress(t.Context(), groupOf(ref, 0)); out.Reason != "" || err != nil {
+			t.Errorf("code %q: %v", out.Reason, err)
 		}
 	}
 	if len(w.model.asked) != 1 {
 		t.Errorf("asked %d times", len(w.model.asked))
 	}
 	for _, group := range []int{-1, 99} {
-		_, err := w.Compress(t.Context(), ref, group)
+		_, err := w.Compress(t.Context(), groupOf(ref, group))
 		wants(t, "an unknown group", err, fault.InvalidArgument)
 	}
 	none := ref
 	none.Run = "run_00000000000000000000000000"
-	_, err := w.Compress(t.Context(), none, 0)
+	_, err := w.Compress(t.Context(), groupOf(none, 0))
 	wants(t, "an unknown run", err, fault.NotFound)
 }
 
@@ -288,21 +290,22 @@ func TestCompressSaysWhyThereIsNoRecord(t *testing.T) {
 	w := setup(t)
 	ref := w.started(8)
 	w.model.says("no JSON")
-	if code, err := w.Compress(t.Context(), ref, 0); code != "model_invalid" || err != nil || len(w.model.asked) != 2 {
-		t.Errorf("no JSON: %q after %d requests: %v", code, len(w.model.asked), err)
+	out, err := w.Compress(t.Context(), groupOf(ref, 0))
+	if out.Reason != "model_invalid" || err != nil || len(w.model.asked) != 2 {
+		t.Errorf("no JSON: %q after %d requests: %v", out.Reason, len(w.model.asked), err)
 	}
 	w.model.fails(llm.Fatal)
-	if code, err := w.Compress(t.Context(), ref, 1); code != "model_rejected" || err != nil {
-		t.Errorf("rejected: %q, %v", code, err)
+	if out, err := w.Compress(t.Context(), groupOf(ref, 1)); out.Reason != "model_rejected" || err != nil {
+		t.Errorf("rejected: %q, %v", out.Reason, err)
 	}
 	w.model.fails(llm.Retryable)
 	var failed *llm.Error
-	if code, err := w.Compress(t.Context(), ref, 2); code != "" || !errors.As(err, &failed) {
-		t.Errorf("worth another try: %q, %v", code, err)
+	if out, err := w.Compress(t.Context(), groupOf(ref, 2)); out.Reason != "" || !errors.As(err, &failed) {
+		t.Errorf("worth another try: %q, %v", out.Reason, err)
 	}
 	w.Exec("update offload_blobs set expires_at = now() - interval '1 second'")
-	if code, err := w.Compress(t.Context(), ref, 3); code != "not_found" || err != nil {
-		t.Errorf("expired: %q, %v", code, err)
+	if out, err := w.Compress(t.Context(), groupOf(ref, 3)); out.Reason != "not_found" || err != nil {
+		t.Errorf("expired: %q, %v", out.Reason, err)
 	}
 }
 
@@ -340,19 +343,18 @@ func TestAwaitGivesTheResultOfARunThatHasEnded(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	ref := w.started(4)
-	_, err := w.Await(t.Context(), ref)
+	_, err := w.Await(t.Context(), pgtest.RunRef(ref))
 	wants(t, "before the end", err, fault.Unavailable)
-	closed, err := w.Close(t.Context(), ref, nil, "", "")
-	testkit.Must(t, err)
+	closed := w.close(ref, nil, "", "")
 	for range 2 {
-		got, err := w.Await(t.Context(), ref)
-		if err != nil || got.Degraded != "" || len(got.Records) != len(closed.Records) || len(got.Records) == 0 ||
+		got, err := w.Await(t.Context(), pgtest.RunRef(ref))
+		if err != nil || got.Degraded || got.Groups != len(closed.Records) || got.Groups == 0 ||
 			got.Tokens != closed.Tokens {
 			t.Errorf("closed with %+v, awaited %+v, %v", closed, got, err)
 		}
 	}
 	ref.Run = "run_00000000000000000000000000"
-	_, err = w.Await(t.Context(), ref)
+	_, err = w.Await(t.Context(), pgtest.RunRef(ref))
 	wants(t, "an unknown run", err, fault.NotFound)
 }
 
@@ -360,20 +362,19 @@ func TestCloseRepeatedKeepsTheFirstEnd(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	ref := w.started(4)
-	first, err := w.Close(t.Context(), ref, nil, "wall_clock", "it took too long")
-	testkit.Must(t, err)
+	first := w.close(ref, nil, "wall_clock", "it took too long")
 	if first.Degraded != "wall_clock: it took too long" || len(first.Records) != 0 || len(w.model.asked) != 0 {
 		t.Errorf("closed with %+v after %d requests", first, len(w.model.asked))
 	}
-	again, err := w.Close(t.Context(), ref, nil, "", "")
-	if err != nil || again.Degraded != first.Degraded {
-		t.Errorf("closed again with %+v, %v", again, err)
+	again := w.close(ref, nil, "", "")
+	if again.Degraded != first.Degraded {
+		t.Errorf("closed again with %+v", again)
 	}
-	if code, err := w.Compress(t.Context(), ref, 0); code != "" || err != nil || len(w.model.asked) != 0 {
-		t.Errorf("a group of a run that has ended: %q, %v", code, err)
+	if out, err := w.Compress(t.Context(), groupOf(ref, 0)); out.Reason != "" || err != nil || len(w.model.asked) != 0 {
+		t.Errorf("a group of a run that has ended: %q, %v", out.Reason, err)
 	}
 	ref.Run = "run_00000000000000000000000000"
-	_, err = w.Close(t.Context(), ref, nil, "", "")
+	_, err := w.Close(t.Context(), contract.CloseOffloadInput{RunRef: pgtest.RunRef(ref)})
 	wants(t, "an unknown run", err, fault.NotFound)
 }
 
@@ -381,9 +382,9 @@ func TestCloseMakesNoRecordsWhenAGroupHasNone(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	ref := w.started(8)
-	got, err := w.Close(t.Context(), ref, []string{"", "model_rejected"}, "", "")
-	if err != nil || got.Degraded != "model_rejected" || len(got.Records) != 0 || len(w.model.asked) != 0 {
-		t.Errorf("closed with %+v after %d requests: %v", got, len(w.model.asked), err)
+	got := w.close(ref, []string{"", "model_rejected"}, "", "")
+	if got.Degraded != "model_rejected" || len(got.Records) != 0 || len(w.model.asked) != 0 {
+		t.Errorf("closed with %+v after %d requests", got, len(w.model.asked))
 	}
 	if n := w.Number("select count(*) from runs where outcome = 'completed_partial'"); n != 1 {
 		t.Errorf("%d runs have ended in part", n)

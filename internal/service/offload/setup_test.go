@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
@@ -195,13 +196,13 @@ func (s *temporal) work(ctx context.Context, r run.Run) error {
 	}
 	var reasons []string
 	for group := range spec.Groups {
-		reason, err := s.Compress(ctx, r.Ref, group)
+		out, err := s.Compress(ctx, contract.GroupInput{RunRef: contract.RefOf("", r), Group: group})
 		if err != nil {
 			return err
 		}
-		reasons = append(reasons, reason)
+		reasons = append(reasons, out.Reason)
 	}
-	_, err = s.Close(ctx, r.Ref, reasons, "", "")
+	_, err = s.Close(ctx, contract.CloseOffloadInput{RunRef: contract.RefOf("", r), Reasons: reasons})
 	return err
 }
 

@@ -38,7 +38,17 @@ func NewRequests(p RequestPorts) *Requests {
 }
 
 // Open records the reflection that a workflow or a caller requests.
-func (r *Requests) Open(ctx context.Context, in contract.ReflectionInput, workflowID string) (OpenResult, error) {
+func (r *Requests) Open(ctx context.Context, in contract.ReflectionInput,
+	workflowID string) (contract.OpenReflectionResult, error) {
+	out, err := r.open(ctx, in, workflowID)
+	if err != nil {
+		return contract.OpenReflectionResult{}, err
+	}
+	opened, err := agentrun.Opened(in.Workspace, out.Run)
+	return contract.OpenReflectionResult(opened), err
+}
+
+func (r *Requests) open(ctx context.Context, in contract.ReflectionInput, workflowID string) (OpenResult, error) {
 	ws, err := r.Workspaces.WorkspaceByKey(ctx, in.Workspace)
 	if err != nil {
 		return OpenResult{}, err
@@ -65,7 +75,7 @@ func (r *Requests) Now(ctx context.Context, ws access.Workspace, of DateRequest)
 	if in.Generation, err = r.Service.Generation(ctx, ws.ID, in.Date, of.Redo); err != nil {
 		return out, err
 	}
-	if out, err = r.Open(ctx, in, ""); err != nil || out.Ended != nil || r.Starter == nil {
+	if out, err = r.open(ctx, in, ""); err != nil || out.Ended != nil || r.Starter == nil {
 		return out, err
 	}
 	if err := r.Starter.Start(ctx, ws.Key, "", out.Run); err != nil {

@@ -4,7 +4,7 @@
 // One sweep serves all workspaces. It claims a page of due tasks and, in the same transaction,
 // moves each task to its next firing:
 //
-//	counts, err := sweeper.Page(ctx, "claim-1", 0) // repeat after a crash: same page
+//	counts, err := sweeper.Page(ctx, contract.SweepPageInput{Claim: "claim-1"}) // repeat after a crash: same page
 //
 // A firing is identified by its key. The key is the local date unless a date has several firings,
 // so that a clock change does not fire a task twice. A lease holds a claimed firing until it is

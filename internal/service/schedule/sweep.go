@@ -48,13 +48,14 @@ const (
 	settleEvery = 64
 )
 
-// Page claims up to rows tasks and starts their work; 0 rows uses pageRows. A slot that cannot be
+// Page claims up to in.Rows tasks and starts their work; 0 rows uses pageRows. A slot that cannot be
 // started keeps its lease and is claimed again after it expires.
-func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contract.SweepCounts, err error) {
+func (s *Sweeper) Page(ctx context.Context, in contract.SweepPageInput) (out contract.SweepCounts, err error) {
+	rows := in.Rows
 	if rows <= 0 {
 		rows = pageRows
 	}
-	page, err := s.Claims.ClaimPage(ctx, claim, rows, lease, s.Planner.Plan)
+	page, err := s.Claims.ClaimPage(ctx, in.Claim, rows, lease, s.Planner.Plan)
 	if err != nil {
 		return out, fmt.Errorf("claim a page: %w", err)
 	}
@@ -63,7 +64,7 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contrac
 	}
 	out = contract.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped,
 		More: page.More}
-	return out, s.start(ctx, claim, page.Slots)
+	return out, s.start(ctx, in.Claim, page.Slots)
 }
 
 // start starts the slots of a page concurrently and settles them as they finish.

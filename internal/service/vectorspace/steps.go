@@ -42,7 +42,8 @@ func (s *Service) Begin(ctx context.Context, in contract.ReembedInput) error {
 
 // Batch embeds the next documents and returns their number. It stores the vectors and its position
 // in one transaction, so that a repeated call continues after it.
-func (s *Service) Batch(ctx context.Context, in contract.ReembedBatchInput) (n int, err error) {
+func (s *Service) Batch(ctx context.Context, in contract.ReembedBatchInput) (
+	out contract.ReembedBatchResult, err error) {
 	var at index.ReembedProgress
 	var docs []index.SpaceDocument
 	var embedder search.Space
@@ -65,13 +66,13 @@ func (s *Service) Batch(ctx context.Context, in contract.ReembedBatchInput) (n i
 		return err
 	})
 	if err != nil || len(docs) == 0 {
-		return 0, err
+		return out, err
 	}
 	vectors, refused, err := embedAll(ctx, embedder.Embedder, docs)
 	if err != nil {
-		return 0, fmt.Errorf("re-embed %d documents: %w", len(docs), err)
+		return out, fmt.Errorf("re-embed %d documents: %w", len(docs), err)
 	}
-	return len(docs), s.store(ctx, in, at, docs, vectors, refused)
+	return contract.ReembedBatchResult{Documents: len(docs)}, s.store(ctx, in, at, docs, vectors, refused)
 }
 
 // batch is the number of documents of a step, at most one second's.
@@ -188,7 +189,8 @@ const residue = 256
 // was refused. Otherwise it returns false. If so many documents are written that there are always
 // some without a vector, HandOver leaves up to 256 of them to the outbox; they are found by their
 // words until then.
-func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (done bool, err error) {
+func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (
+	out contract.ReembedSwitchResult, err error) {
 	most, documents := 1, 0
 	if in.HandOver {
 		most = residue + 1
@@ -208,11 +210,11 @@ func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (d
 		return err
 	})
 	if err != nil || missing >= most {
-		return false, err
+		return out, err
 	}
 	if s.Graph != nil {
 		if err := s.Graph(ctx, in.Workspace, in.Space, documents); err != nil {
-			return false, fmt.Errorf("build the graph: %w", err)
+			return out, fmt.Errorf("build the graph: %w", err)
 		}
 	}
 	err = s.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
@@ -236,11 +238,12 @@ func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (d
 		if err := tx.Spaces().Switch(ctx, in.Space); err != nil {
 			return err
 		}
-		done = true
+		out.Done = true
 		return tx.Reembeds().Mark(ctx, in.Space, Completed, "")
 	})
 	s.Registry.forget(in.Workspace)
-	return done && err == nil, err
+	out.Done = out.Done && err == nil
+	return out, err
 }
 
 // Mark stores the state of a re-embedding.

@@ -113,20 +113,20 @@ func (b *bundle) begin() {
 func (b *bundle) batches() (sizes []int) {
 	b.t.Helper()
 	for again := true; ; again = false {
-		n, err := b.Batch(b.t.Context(), contract.ReembedBatchInput{ReembedRef: b.ref, Again: again})
+		out, err := b.Batch(b.t.Context(), contract.ReembedBatchInput{ReembedRef: b.ref, Again: again})
 		testkit.Must(b.t, err)
-		if n == 0 {
+		if out.Documents == 0 {
 			return sizes
 		}
-		sizes = append(sizes, n)
+		sizes = append(sizes, out.Documents)
 	}
 }
 
 func (b *bundle) change(handOver bool) bool {
 	b.t.Helper()
-	done, err := b.Switch(b.t.Context(), contract.ReembedSwitchInput{ReembedRef: b.ref, HandOver: handOver})
+	out, err := b.Switch(b.t.Context(), contract.ReembedSwitchInput{ReembedRef: b.ref, HandOver: handOver})
 	testkit.Must(b.t, err)
-	return done
+	return out.Done
 }
 
 func (b *bundle) vectors(space index.Space) int {
@@ -220,8 +220,8 @@ func TestAWriterInProgressDelaysTheChange(t *testing.T) {
 		_, err := q.Documents().IndexNew(ctx, []index.Doc{index.NewDoc(index.KindMemory, 99, "active", "slow")})
 		testkit.Must(t, err)
 		go func() {
-			done, err := b.Switch(t.Context(), contract.ReembedSwitchInput{ReembedRef: b.ref})
-			changed <- done || err != nil
+			out, err := b.Switch(t.Context(), contract.ReembedSwitchInput{ReembedRef: b.ref})
+			changed <- out.Done || err != nil
 		}()
 		testkit.Eventually(t, "the change to wait", func() bool {
 			return b.db.Number("select count(*) from pg_stat_activity where datname = current_database() and "+

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/access"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/lab/fakes/openaitest"
@@ -154,16 +155,16 @@ func tokenSteps(ctx context.Context, s *distill.Service, ws access.Workspace, c 
 	if err != nil {
 		return err
 	}
-	keys, err := s.Segment(ctx, r.Ref)
+	divided, err := s.Segment(ctx, contract.RefOf(ws.Key, r))
 	if err != nil {
 		return err
 	}
-	for _, key := range keys {
-		if err := task(ctx, s, r.Ref, key); err != nil {
+	for _, key := range divided.Tasks {
+		if err := task(ctx, s, contract.TaskRef{RunRef: contract.RefOf(ws.Key, r), Task: key}); err != nil {
 			return err
 		}
 	}
-	if _, err := s.Close(ctx, r.Ref, 1, "", ""); err != nil {
+	if _, err := s.Close(ctx, contract.CloseInput{RunRef: contract.RefOf(ws.Key, r)}); err != nil {
 		return err
 	}
 	report, err := s.Report(ctx, r.Ref)
@@ -173,17 +174,17 @@ func tokenSteps(ctx context.Context, s *distill.Service, ws access.Workspace, c 
 	return err
 }
 
-func task(ctx context.Context, s *distill.Service, ref run.Ref, key string) error {
-	_, ended, err := s.Draft(ctx, ref, key)
-	if err != nil || ended {
+func task(ctx context.Context, s *distill.Service, of contract.TaskRef) error {
+	out, err := s.Draft(ctx, of)
+	if err != nil || out.Ended {
 		return err
 	}
-	if _, err := s.Write(ctx, ref, key); err != nil {
+	if _, err := s.Write(ctx, of); err != nil {
 		return err
 	}
-	if err := s.Judge(ctx, ref, key); err != nil {
+	if err := s.Judge(ctx, of); err != nil {
 		return err
 	}
-	_, err = s.Publish(ctx, ref, key)
+	_, err = s.Publish(ctx, of)
 	return err
 }
