@@ -49,7 +49,7 @@ func TestAQuickStepSendsNoHeartbeats(t *testing.T) {
 	t.Parallel()
 	e := environment(t)
 	e.RegisterActivityWithOptions(effect(quick, func(context.Context, contract.TaskRef) error {
-		time.Sleep(3 * leastHeartbeat)
+		time.Sleep(3 * minHeartbeat)
 		return nil
 	}), activity.RegisterOptions{Name: contract.Judge})
 	e.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { t.Error("heartbeat received") })

@@ -24,13 +24,13 @@ func (c *conversation) cancelTurn(_ workflow.Context, ch workflow.ReceiveChannel
 		c.cancel()
 	case in.MessageID != "" && !c.state.Seen.Has(in.MessageID) && !slices.Contains(c.state.Stopped, in.MessageID):
 		c.state.Stopped = append(c.state.Stopped, in.MessageID) // the message waits, or has not arrived
-		c.state.Stopped = c.state.Stopped[max(0, len(c.state.Stopped)-mostStopped):]
+		c.state.Stopped = c.state.Stopped[max(0, len(c.state.Stopped)-maxStopped):]
 	}
 }
 
-// mostStopped is the number of remembered canceled messages, which exceeds the number of messages
+// maxStopped is the number of remembered canceled messages, which exceeds the number of messages
 // that can wait.
-const mostStopped = 128
+const maxStopped = 128
 
 // settingsChanged applies changed workspace settings, which replace those of the latest turn.
 func (c *conversation) settingsChanged(ctx workflow.Context, ch workflow.ReceiveChannel) {

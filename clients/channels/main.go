@@ -37,7 +37,7 @@ var platforms = map[string]func() (channeltest.Served, error){
 	"telegram": func() (channeltest.Served, error) {
 		s := telegramtest.Start()
 		return channeltest.Served{Platform: s, URL: s.URL, Actions: channeltest.Actions{
-			"attach": func(b channeltest.Body) any { return s.SayWith(b.Said, []byte(b.Data)) }}}, nil
+			"attach": func(b channeltest.Body) any { return s.SayWith(b.UserMessage, []byte(b.Data)) }}}, nil
 	},
 	"webhook": webhook,
 }
@@ -74,7 +74,8 @@ func slack() (channeltest.Served, error) {
 	// Without a proxy, the names of headers stay in lower case, as Slack sends them.
 	return channeltest.Served{Platform: s, Handler: s.Config.Handler, Actions: channeltest.Actions{
 		"attach": func(b channeltest.Body) any {
-			return s.Share(b.Said, slacktest.File{Name: "notes.txt", Type: "text/plain", Content: []byte(b.Data)})
+			return s.Share(b.UserMessage, slacktest.File{Name: "notes.txt", Type: "text/plain",
+				Content: []byte(b.Data)})
 		},
 		"warn": func(channeltest.Body) any {
 			s.Warn()
@@ -85,7 +86,7 @@ func slack() (channeltest.Served, error) {
 			s.hook.Mount(b.URL)
 			return nil
 		},
-		"notify": func(b channeltest.Body) any { return s.hook.Say(b.Said) }, // by the Events API
+		"notify": func(b channeltest.Body) any { return s.hook.Say(b.UserMessage) }, // by the Events API
 	}}, nil
 }
 

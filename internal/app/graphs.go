@@ -41,7 +41,7 @@ func (h *App) recountTerms(ctx context.Context) {
 // buildGraph builds the graph of a workspace that changes its space, if it has the size for one and
 // this process may build graphs. Without a graph, searches read all vectors.
 func (h *App) buildGraph(ctx context.Context, ws int64, space int16, documents int) error {
-	from := max(store.LeastGraph, h.Config.GraphFrom)
+	from := max(store.MinGraph, h.Config.GraphFrom)
 	if h.Config.GraphFrom == 0 || documents < from {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (h *App) maintainIndexes(ctx context.Context) error {
 		return nil
 	}
 	done, err := h.Store.MaintainVectorIndexes(ctx, h.graphURL(), h.Space,
-		max(store.LeastGraph, h.Config.GraphFrom))
+		max(store.MinGraph, h.Config.GraphFrom))
 	if len(done.Built)+len(done.Dropped) > 0 {
 		h.Log.Info("vector indexes changed", "built", done.Built, "dropped", done.Dropped)
 	}

@@ -88,7 +88,7 @@ func (s Explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (rea
 			)
 		}
 		children, err := q.q.ExploreChildren(ctx, dbsqlc.ExploreChildrenParams{WorkspaceID: q.ws, ParentID: &ref.Run,
-			MaxRows: mostChildren})
+			MaxRows: maxChildren})
 		for _, r := range children {
 			out.Children = append(
 				out.Children,
@@ -101,7 +101,7 @@ func (s Explorer) ExploreParts(ctx context.Context, ref run.Ref, runes int) (rea
 	})
 }
 
-const mostChildren = 1000
+const maxChildren = 1000
 
 // ExploreUsage sums the model calls by local day, model and kind of run.
 func (s Explorer) ExploreUsage(ctx context.Context, ws int64, zone string, since, until time.Time) ([]readmodel.Usage,

@@ -392,9 +392,9 @@ func TestADistantEmbedderIsOwedTheTurns(t *testing.T) {
 	k.EmbedTurns(k.finder.Space, nil)
 	k.chat()
 	turns := k.number("select count(*) from search_docs where kind = 'turn'")
-	if owed := k.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from " +
-		"search_docs)"); owed != turns || turns == 0 {
-		t.Errorf("%d duties for %d turns", owed, turns)
+	if pending := k.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from " +
+		"search_docs)"); pending != turns || turns == 0 {
+		t.Errorf("%d duties for %d turns", pending, turns)
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 // contains only its rows. Find then uses the graph instead of reading all vectors. Building and
 // dropping a graph does not block writers.
 
-// LeastGraph is the minimum number of documents for a graph. Below it, Find reads all vectors
+// MinGraph is the minimum number of documents for a graph. Below it, Find reads all vectors
 // anyway, which takes some milliseconds and is exact.
-const LeastGraph = 20_000
+const MinGraph = 20_000
 
 // Graphs lists the workspaces whose graph was built and those whose graph was dropped.
 type Graphs struct{ Built, Dropped []int64 }

@@ -57,13 +57,13 @@ func (b *bundle) cloud(ws access.Workspace, space int16) [][]float32 {
 		}
 		return q.Documents().PutEmbeddings(ctx, ids, space, vectors)
 	})
-	b.exec("update lex_stats set docs = $2 where workspace_id = $1", ws.ID, store.LeastGraph)
+	b.exec("update lex_stats set docs = $2 where workspace_id = $1", ws.ID, store.MinGraph)
 	return asks
 }
 
 func (b *bundle) tend(space int16) store.Graphs {
 	b.t.Helper()
-	done, err := b.MaintainVectorIndexes(b.t.Context(), b.url, space, store.LeastGraph)
+	done, err := b.MaintainVectorIndexes(b.t.Context(), b.url, space, store.MinGraph)
 	testkit.Must(b.t, err)
 	return done
 }
@@ -190,13 +190,13 @@ func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 	testkit.Must(t, err)
 	asks := b.cloud(b.a, space)
 	b.tend(space)
-	for _, c := range []struct{ docs, dropped int }{{store.LeastGraph/2 + 1, 0}, {store.LeastGraph/2 - 1, 1}} {
+	for _, c := range []struct{ docs, dropped int }{{store.MinGraph/2 + 1, 0}, {store.MinGraph/2 - 1, 1}} {
 		b.exec("update lex_stats set docs = $2 where workspace_id = $1", b.a.ID, c.docs)
 		if done := b.tend(space); len(done.Dropped) != c.dropped || len(done.Built) != 0 {
 			t.Errorf("at %d documents %+v, want %d dropped", c.docs, done, c.dropped)
 		}
 	}
-	b.exec("update lex_stats set docs = $2 where workspace_id = $1", b.a.ID, store.LeastGraph)
+	b.exec("update lex_stats set docs = $2 where workspace_id = $1", b.a.ID, store.MinGraph)
 	b.in(b.a, func(ctx context.Context, q store.Tx) error {
 		docs, err := q.Documents().Nearest(ctx, space, asks[0], 10)
 		if len(docs) != 10 {
@@ -237,7 +237,7 @@ func TestOnlyTheOwnerBuildsGraphs(t *testing.T) {
 	space, err := b.Space(t.Context(), "m", graphDims)
 	testkit.Must(t, err)
 	_, err = b.MaintainVectorIndexes(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space,
-		store.LeastGraph)
+		store.MinGraph)
 	if fault.CodeOf(err) != fault.Misconfigured {
 		t.Errorf("%v, want a misconfigured login", err)
 	}

@@ -102,7 +102,7 @@ func TestAListIsFilteredBeforeItIsCut(t *testing.T) {
 		}
 	}
 	l := &library.Library{Ports: library.Ports{Store: b.Store}}
-	for _, f := range []library.Filter{{Limit: -1}, {Limit: library.MostListed + 1}, {Cursor: "x"}, {Cursor: "bm8"},
+	for _, f := range []library.Filter{{Limit: -1}, {Limit: library.MaxListed + 1}, {Cursor: "x"}, {Cursor: "bm8"},
 		{Cursor: "e30"}, {Cursor: "eyJuIjoiXHUwMDAwIn0"}} {
 		if _, err := l.List(t.Context(), b.a.ID, f); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", f, err)

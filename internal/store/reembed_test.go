@@ -39,24 +39,24 @@ func TestAVectorOfAnotherSpaceOwesThatOfTheWorkspace(t *testing.T) {
 	testkit.Must(t, err)
 	second, err := b.Space(t.Context(), "second", 3)
 	testkit.Must(t, err)
-	owed := func() int { return b.number("select count(*) from outbox where kind = $1", outbox.EmbedDoc) }
+	pending := func() int { return b.number("select count(*) from outbox where kind = $1", outbox.EmbedDoc) }
 	b.remember("a", first, []float32{1, 0})
-	if got := b.activeSpace(); got != int(first) || owed() != 0 {
-		t.Fatalf("the first vector chose space %d, %d documents owe one", got, owed())
+	if got := b.activeSpace(); got != int(first) || pending() != 0 {
+		t.Fatalf("the first vector chose space %d, %d documents owe one", got, pending())
 	}
 	b.remember("b", second, []float32{1, 0, 0})
-	if got := b.activeSpace(); got != int(first) || owed() != 1 {
-		t.Errorf("space %d, %d documents owe a vector, want %d and 1", got, owed(), first)
+	if got := b.activeSpace(); got != int(first) || pending() != 1 {
+		t.Errorf("space %d, %d documents owe a vector, want %d and 1", got, pending(), first)
 	}
 	b.exec("insert into reembed_progress (workspace_id, space, total) values ($1, $2, 1)", b.a.ID, second)
 	b.remember("c", first, []float32{1, 0})
-	if owed() != 2 {
-		t.Errorf("%d documents owe a vector, want 2: a re-embedding runs", owed())
+	if pending() != 2 {
+		t.Errorf("%d documents owe a vector, want 2: a re-embedding runs", pending())
 	}
 	b.exec("update reembed_progress set state = 'completed'")
 	b.remember("d", first, []float32{1, 0})
-	if owed() != 2 {
-		t.Errorf("%d documents owe a vector, want 2: no re-embedding runs", owed())
+	if pending() != 2 {
+		t.Errorf("%d documents owe a vector, want 2: no re-embedding runs", pending())
 	}
 }
 

@@ -190,7 +190,7 @@ func (q DocumentRepository) indexWithVectors(ctx context.Context, docs []index.D
 	if err != nil {
 		return err
 	}
-	var owed, have []int64
+	var pending, have []int64
 	var given [][]float32
 	for i, doc := range ids {
 		switch {
@@ -198,7 +198,7 @@ func (q DocumentRepository) indexWithVectors(ctx context.Context, docs []index.D
 		case len(vectors[i]) > 0:
 			have, given = append(have, doc), append(given, vectors[i])
 		default:
-			if owed = append(owed, doc); !docs[i].New {
+			if pending = append(pending, doc); !docs[i].New {
 				if err := q.DropEmbedding(ctx, doc, space); err != nil {
 					return err
 				}
@@ -213,11 +213,11 @@ func (q DocumentRepository) indexWithVectors(ctx context.Context, docs []index.D
 			return err
 		}
 	}
-	if len(owed) == 0 {
+	if len(pending) == 0 {
 		return nil
 	}
 	return classify("enqueue the embedding of documents",
-		q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: owed}))
+		q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: pending}))
 }
 
 // PutEmbedding stores a document's vector.

@@ -96,8 +96,8 @@ func (c *Client) send(ctx context.Context, r request, into any) error {
 	}
 }
 
-// mostAnswer is the maximum size of a response, in bytes.
-const mostAnswer = 64 << 20
+// maxAnswer is the maximum size of a response, in bytes.
+const maxAnswer = 64 << 20
 
 func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, c.url+r.path, bytes.NewReader(raw))
@@ -120,7 +120,7 @@ func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait
 		return 0, noResponse(err)
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
 		return 0, noResponse(err)
 	}

@@ -92,7 +92,7 @@ func (c *Client) streamOnce(ctx context.Context, method, path string, body []byt
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= http.StatusBadRequest {
-		answer, _ := io.ReadAll(io.LimitReader(res.Body, mostAnswer)) // without a body, problem reports the status
+		answer, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // without a body, problem reports the status
 		return out, seen, problem(res, answer)
 	}
 	events := bufio.NewReader(res.Body)

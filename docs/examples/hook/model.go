@@ -14,8 +14,8 @@ import (
 // endpoint is an agent that gets its replies from an OpenAI-compatible endpoint.
 type endpoint struct{ url, key, model string }
 
-// mostRounds is the maximum number of rounds of tool calls before the reply.
-const mostRounds = 6
+// maxRounds is the maximum number of rounds of tool calls before the reply.
+const maxRounds = 6
 
 // answer calls the model and runs its tool calls until the model replies with text. The
 // hook decides which tools exist: in mode static there are none.
@@ -23,7 +23,7 @@ func (e endpoint) answer(ctx context.Context, messages []client.Message) ([]clie
 	tools := client.ToolsOf(ctx)
 	for round := 1; ; round++ {
 		offered := tools.Definitions()
-		if round > mostRounds {
+		if round > maxRounds {
 			offered = nil
 		}
 		reply, calls, err := e.complete(ctx, messages, offered)

@@ -48,8 +48,8 @@ type profile struct {
 	} `yaml:"groups"`
 }
 
-// mostCoalesce is the longest time within which messages become one turn.
-const mostCoalesce = 10 * time.Second
+// maxCoalesce is the longest time within which messages become one turn.
+const maxCoalesce = 10 * time.Second
 
 func (p profile) open(name string) (out channel.Profile, err error) {
 	wrong := func(member, hint string) error {
@@ -64,17 +64,17 @@ func (p profile) open(name string) (out channel.Profile, err error) {
 	if p.Groups.Mention != nil {
 		out.Unasked = !*p.Groups.Mention
 	}
-	const mostBudget = 50
+	const maxBudget = 50
 	switch {
 	case !slices.Contains([]string{"", "voice", "sms", "chat", "scheduled"}, p.Channel):
 		return out, wrong("channel", "use voice, sms, chat or scheduled")
 	case !slices.Contains([]string{"", "en", "zh"}, p.Language):
 		return out, wrong("language", "use en or zh, or omit it for the language of each message")
-	case p.Budget < 0 || p.Budget > mostBudget:
+	case p.Budget < 0 || p.Budget > maxBudget:
 		return out, wrong("budget", "use 1 to 50 model responses, or omit it for the budget of the channel")
 	case !slices.Contains([]string{"", "queue", "redirect"}, p.Busy):
 		return out, wrong("busy", "use queue or redirect")
-	case out.Coalesce < 0 || out.Coalesce > mostCoalesce:
+	case out.Coalesce < 0 || out.Coalesce > maxCoalesce:
 		return out, wrong("coalesce", "use 0s to 10s, such as 1.5s")
 	}
 	return out, nil

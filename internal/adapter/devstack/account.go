@@ -17,7 +17,7 @@ import (
 type account struct {
 	name     string
 	uid, gid int
-	lent     bool // differs from the account of this process
+	dropped  bool // differs from the account of this process
 }
 
 // self is the account of this process.
@@ -48,7 +48,7 @@ func postgresAccount(owner int) (account, error) {
 		}
 		uid, _ := strconv.Atoi(found.Uid)
 		gid, _ := strconv.Atoi(found.Gid)
-		return account{name: name, uid: uid, gid: gid, lent: true}, nil
+		return account{name: name, uid: uid, gid: gid, dropped: true}, nil
 	}
 	return who, fault.New(fault.Misconfigured,
 		"PostgreSQL refuses to run as root, and neither the account postgres nor nobody exists",
@@ -71,7 +71,7 @@ func accountName(uid int) string {
 // credential returns the credential that runs a child process as a lent account, or nil for the own
 // account.
 func (a account) credential() *syscall.Credential {
-	if !a.lent {
+	if !a.dropped {
 		return nil
 	}
 	return &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
@@ -92,7 +92,7 @@ func (a account) claimFolder(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("create folder: %w", err)
 	}
-	if !a.lent {
+	if !a.dropped {
 		return nil
 	}
 	if err := os.Chown(folder, a.uid, a.gid); err != nil {

@@ -35,7 +35,7 @@ func TestOrdinaryUserStartsAndLeavesNothing(t *testing.T) {
 	}
 	uid, _ := strconv.Atoi(nobody.Uid)
 	gid, _ := strconv.Atoi(nobody.Gid)
-	who := account{name: "nobody", uid: uid, gid: gid, lent: true}
+	who := account{name: "nobody", uid: uid, gid: gid, dropped: true}
 	folder := openFolder(t)
 	copied := copyProgram(t, folder)
 	if err := os.Chown(folder, uid, gid); err != nil {
@@ -67,7 +67,7 @@ func TestAccountThatNobodyKnowsIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run as another account")
 	}
-	stranger := account{uid: 424242, gid: 424242, lent: true}
+	stranger := account{uid: 424242, gid: 424242, dropped: true}
 	attempt := exec.Command(copyProgram(t, openFolder(t)))
 	attempt.Env, attempt.Dir = []string{holdVariable + "=-", "PATH=" + os.Getenv("PATH"), "HOME=/tmp"}, "/"
 	attempt.SysProcAttr = &syscall.SysProcAttr{Credential: stranger.credential()}

@@ -19,7 +19,7 @@ func openLog(path string, who account) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the server's log: %w", err)
 	}
-	if who.lent {
+	if who.dropped {
 		_ = file.Chown(who.uid, who.gid) // best effort, so that the account can read its log
 	}
 	return file, nil

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, for one material
+const maxCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, for one material
 
 // needsMore are verbs of tools that need something that a material does not show, such as the text
 // to replace.
@@ -56,7 +56,7 @@ func (v *view) act() []any {
 				"function": map[string]any{"name": t.Name, "arguments": arguments}})
 		}
 	}
-	return out[:min(len(out), mostCalls)]
+	return out[:min(len(out), maxCalls)]
 }
 
 // callsFor renders the arguments of new calls to a tool. The values come from the first of its

@@ -50,7 +50,7 @@ func replyOf(completion openai.ChatCompletion, p llm.PreparedRequest) (llm.Reply
 	if reply.Model == "" {
 		reply.Model = p.Model
 	}
-	if u := reply.Usage; u.Input <= 0 || u.Output < 0 || max(u.Input, u.Output) > llm.MostTokens {
+	if u := reply.Usage; u.Input <= 0 || u.Output < 0 || max(u.Input, u.Output) > llm.MaxCallTokens {
 		reply.Usage = llm.Usage{Input: llm.EstimateRequest(p.Body), Output: llm.EstimateReply(reply), Estimated: true}
 	}
 	if len(reply.Calls) > 0 && (reply.Finish == "stop" || reply.Finish == "") {

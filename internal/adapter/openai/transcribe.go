@@ -97,10 +97,10 @@ func (t *Transcriber) read(response []byte, model string, size int) (llm.Reply, 
 	}
 	reply := llm.Reply{Text: strings.TrimSpace(*in.Text), Finish: "stop", Model: model,
 		Usage: llm.Usage{Input: in.Usage.Input, Output: in.Usage.Output}}
-	if seconds := in.Usage.Seconds; reply.Usage.Input == 0 && seconds > 0 && seconds < llm.MostTokens {
+	if seconds := in.Usage.Seconds; reply.Usage.Input == 0 && seconds > 0 && seconds < llm.MaxCallTokens {
 		reply.Usage.Input = int(math.Ceil(seconds * llm.AudioTokensPerSecond))
 	}
-	if u := reply.Usage; u.Input <= 0 || u.Output < 0 || max(u.Input, u.Output) > llm.MostTokens {
+	if u := reply.Usage; u.Input <= 0 || u.Output < 0 || max(u.Input, u.Output) > llm.MaxCallTokens {
 		reply.Usage = llm.Usage{Input: llm.EstimateAudio(size), Output: llm.EstimateTokens(reply.Text), Estimated: true}
 	}
 	if failure := checkSize(reply); failure != nil {

@@ -15,8 +15,8 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// leastGiveUp is the shortest time for a step with its retries.
-const leastGiveUp = time.Second
+// minGiveUp is the shortest time for a step with its retries.
+const minGiveUp = time.Second
 
 // distillFlags are the flags of one distillation.
 type distillFlags struct {
@@ -76,8 +76,8 @@ func (f distillFlags) check() error {
 	case f.extract != transcript.ExtractAuto && f.extract != transcript.ExtractAlways &&
 		f.extract != transcript.ExtractNever:
 		return usageError{fmt.Errorf("unknown --extract %q: use auto, always or never", f.extract)}
-	case f.giveUp != 0 && f.giveUp < leastGiveUp:
-		return usageError{fmt.Errorf("invalid --give-up %s: use at least %s, such as 10m", f.giveUp, leastGiveUp)}
+	case f.giveUp != 0 && f.giveUp < minGiveUp:
+		return usageError{fmt.Errorf("invalid --give-up %s: use at least %s, such as 10m", f.giveUp, minGiveUp)}
 	}
 	return nil
 }

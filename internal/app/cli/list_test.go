@@ -12,7 +12,7 @@ import (
 func TestSkillsListShowsMoreThanAPage(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	const many = 2*library.MostListed + 1
+	const many = 2*library.MaxListed + 1
 	_, err := w.Admin().Exec(t.Context(), `with p as (
   insert into cairn.packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1)
 ), s as (

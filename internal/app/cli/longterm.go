@@ -83,7 +83,7 @@ func (s *session) allLongTerm(ctx context.Context, f memory.Filter) ([]memory.En
 		if err != nil {
 			return nil, err
 		}
-		if entries = append(entries, page...); len(page) < memories.MostListed {
+		if entries = append(entries, page...); len(page) < memories.MaxListed {
 			return entries, nil
 		}
 		f.After = page[len(page)-1].Key

@@ -107,8 +107,8 @@ func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 	if l.limit < 1 || l.limit > 50 {
 		return usageError{fmt.Errorf("invalid --limit %d: use 1 to 50", l.limit)}
 	}
-	if l.context < 0 || l.context > search.MostContext {
-		return usageError{fmt.Errorf("invalid --context %d: use 0 to %d", l.context, search.MostContext)}
+	if l.context < 0 || l.context > search.MaxContext {
+		return usageError{fmt.Errorf("invalid --context %d: use 0 to %d", l.context, search.MaxContext)}
 	}
 	if l.context > 0 && !slices.Contains(l.kinds, "all") && !slices.Contains(l.kinds, index.KindTurn) {
 		return usageError{fmt.Errorf("--context shows turns around turns: add --kinds turn or --kinds all")}

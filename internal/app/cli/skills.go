@@ -66,7 +66,7 @@ func (c *cli) listSkills(ctx context.Context, all bool) error {
 		return err
 	}
 	defer s.close()
-	filter := library.Filter{Limit: library.MostListed}
+	filter := library.Filter{Limit: library.MaxListed}
 	if all {
 		filter.Statuses = skill.Statuses()
 	}

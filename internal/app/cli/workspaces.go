@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// mostListed is the maximum number of workspaces in one list.
-const mostListed = 1000
+// maxListed is the maximum number of workspaces in one list.
+const maxListed = 1000
 
 func (c *cli) workspaces() *cobra.Command {
 	cmd := &cobra.Command{Use: "workspaces", Short: "List and create workspaces", Args: noArguments,
@@ -20,14 +20,14 @@ func (c *cli) workspaces() *cobra.Command {
 	list := &cobra.Command{Use: "list", Short: "List workspaces by name",
 		Example: "  cairn workspaces list\n  cairn workspaces list --prefix demo-", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 1 || limit > mostListed {
-				return usageError{fmt.Errorf("invalid --limit %d: use 1 to %d", limit, mostListed)}
+			if limit < 1 || limit > maxListed {
+				return usageError{fmt.Errorf("invalid --limit %d: use 1 to %d", limit, maxListed)}
 			}
 			return c.listWorkspaces(cmd.Context(), prefix, after, limit)
 		}}
 	list.Flags().StringVar(&prefix, "prefix", "", "list names that start with this text (default all)")
 	list.Flags().StringVar(&after, "after", "", "list names after this one (default from the first)")
-	list.Flags().IntVar(&limit, "limit", 100, fmt.Sprintf("maximum number of workspaces, 1 to %d", mostListed))
+	list.Flags().IntVar(&limit, "limit", 100, fmt.Sprintf("maximum number of workspaces, 1 to %d", maxListed))
 	create := &cobra.Command{Use: "create NAME", Short: "Create a workspace",
 		Long: "Create a workspace, unless it exists. Commands that write, such as `cairn turn` and `cairn distill`, " +
 			"also create their workspace.",

@@ -61,14 +61,14 @@ func (c Config) validate() error {
 	return nil
 }
 
-// leastRetention is the shortest retention.
-const leastRetention = 24 * time.Hour
+// minRetention is the shortest retention.
+const minRetention = 24 * time.Hour
 
 func (c Config) checkRetention() error {
 	for name, keep := range map[string]time.Duration{"CAIRN_RETENTION_CALLS": c.RetentionCalls,
 		"CAIRN_RETENTION_RUNS": c.RetentionRuns, "CAIRN_RETENTION_OPLOG": c.RetentionOplog,
 		"CAIRN_RETENTION_AUDIT": c.RetentionAudit} {
-		if keep != 0 && keep < leastRetention {
+		if keep != 0 && keep < minRetention {
 			return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s: %s is shorter than a day", name, keep),
 				"use 24h or more, or 0 to keep all")
 		}

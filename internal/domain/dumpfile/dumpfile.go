@@ -205,8 +205,8 @@ type IndexedEntry struct {
 	Vector []float32
 }
 
-// mostComponent is the highest number that a component of a stored vector can hold.
-const mostComponent = 65504
+// maxComponent is the highest number that a component of a stored vector can hold.
+const maxComponent = 65504
 
 // Whole refuses numbers that do not fit into their columns.
 func Whole(line int, numbers ...int) error {
@@ -223,7 +223,7 @@ func (c *Conversation) Numbers(line int) error {
 	if c.Reward == nil {
 		return nil
 	}
-	if err := fault.CheckNumber("reward", *c.Reward, -fault.MostNumber, fault.MostNumber); err != nil {
+	if err := fault.CheckNumber("reward", *c.Reward, -fault.MaxNumber, fault.MaxNumber); err != nil {
 		return Wrong(line, "%v", err)
 	}
 	return nil
@@ -231,11 +231,11 @@ func (c *Conversation) Numbers(line int) error {
 
 // Numbers checks the numbers of a line.
 func (m *Memory) Numbers(line int) error {
-	if err := fault.CheckNumber("importance", m.Importance, -fault.MostNumber, fault.MostNumber); err != nil {
+	if err := fault.CheckNumber("importance", m.Importance, -fault.MaxNumber, fault.MaxNumber); err != nil {
 		return Wrong(line, "%v", err)
 	}
 	for _, component := range m.Vector {
-		if err := fault.CheckNumber("vector", float64(component), -mostComponent, mostComponent); err != nil {
+		if err := fault.CheckNumber("vector", float64(component), -maxComponent, maxComponent); err != nil {
 			return Wrong(line, "%v", err)
 		}
 	}

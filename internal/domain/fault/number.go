@@ -2,8 +2,8 @@ package fault
 
 import "fmt"
 
-// MostNumber bounds numbers without a natural range, such as rewards: from -MostNumber to MostNumber.
-const MostNumber = 1_000_000
+// MaxNumber bounds numbers without a natural range, such as rewards: from -MaxNumber to MaxNumber.
+const MaxNumber = 1_000_000
 
 // CheckNumber returns InvalidArgument unless value is a finite number from low to high.
 func CheckNumber(name string, value, low, high float64) error {

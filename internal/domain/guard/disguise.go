@@ -74,8 +74,8 @@ func reversed(text string) string {
 	return string(back)
 }
 
-// leastSpaced is the number of single letters in a row that are read as words.
-const leastSpaced = 8
+// minSpaced is the number of single letters in a row that are read as words.
+const minSpaced = 8
 
 // scanSpaced joins letters that stand alone: "i g n o r e". Words without boundaries are accepted
 // there, because blanks mean nothing.
@@ -111,7 +111,7 @@ func joinedLetters(line string) string {
 		joined.WriteRune(r)
 		before = r
 	}
-	if alone < leastSpaced || 3*alone < 2*letters {
+	if alone < minSpaced || 3*alone < 2*letters {
 		return ""
 	}
 	return joined.String()

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	leastSeedWords = 12 // of the shortest seed phrase of BIP-39
-	leastDistinct  = 9  // of random words; a list such as "wish number 1, wish number 2" has fewer
+	minSeedWords = 12 // of the shortest seed phrase of BIP-39
+	minDistinct  = 9  // of random words; a list such as "wish number 1, wish number 2" has fewer
 )
 
 var seedWords = sync.OnceValue(func() map[string]bool {
@@ -30,7 +30,7 @@ func seedPhrases(text string) []window {
 	count, start, end := 0, 0, 0
 	distinct := map[string]bool{}
 	finish := func() {
-		if count >= leastSeedWords && len(distinct) >= leastDistinct {
+		if count >= minSeedWords && len(distinct) >= minDistinct {
 			found = append(found, window{start, end})
 		}
 		count = 0

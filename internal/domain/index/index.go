@@ -98,8 +98,8 @@ func (d Doc) Keys() []int32 {
 	return slices.Compact(keys)
 }
 
-// mostTerms is how many non-zero values a sparse vector of Postgres may have.
-const mostTerms = 16_000
+// maxTerms is how many non-zero values a sparse vector of Postgres may have.
+const maxTerms = 16_000
 
 // NewDoc splits text into terms. Of more than 16,000 distinct terms the index holds
 // the most frequent ones.
@@ -107,9 +107,9 @@ func NewDoc(kind string, owner int64, status, text string) Doc {
 	d := Doc{Kind: kind, Owner: owner, Status: status, Text: text, Asks: lexical.Asks(text), Dated: lexical.Dated(text)}
 	terms := lexical.Terms(text)
 	length := lexical.Length(terms)
-	if len(terms) > mostTerms {
+	if len(terms) > maxTerms {
 		slices.SortStableFunc(terms, func(a, b lexical.Term) int { return cmp.Compare(b.TF, a.TF) })
-		terms = terms[:mostTerms]
+		terms = terms[:maxTerms]
 		slices.SortFunc(terms, func(a, b lexical.Term) int { return cmp.Compare(a.Hash, b.Hash) })
 	}
 	for _, t := range terms {

@@ -20,7 +20,7 @@ func EstimateTokens(text string) int {
 	return cjk + (other+runesPerToken-1)/runesPerToken
 }
 
-// Sizes of pieces of text that MostTokens counts as one token. Tokenizers of current models make longer pieces
+// Sizes of pieces of text that MaxTokens counts as one token. Tokenizers of current models make longer pieces
 // of prose and shorter ones of nothing but random text.
 const (
 	lettersPerToken = 6
@@ -29,9 +29,9 @@ const (
 	spacesPerToken  = 8
 )
 
-// MostTokens estimates the number of tokens of text for limits that must not be exceeded. Code, JSON and
+// MaxTokens estimates the number of tokens of text for limits that must not be exceeded. Code, JSON and
 // numbers have more tokens than EstimateTokens returns.
-func MostTokens(text string) int {
+func MaxTokens(text string) int {
 	total, run := 0, 0
 	before := ' '
 	for _, r := range text {

@@ -17,11 +17,11 @@ func TestMostTokensExceedsTheTokensOfCodeAndNumbers(t *testing.T) {
 		"2026-03-04 11:32:07.123":                                      12,
 		"帮我重启服务":                                                       6,
 	} {
-		if got := lang.MostTokens(text); got < least || got > 2*least || got < lang.EstimateTokens(text) {
+		if got := lang.MaxTokens(text); got < least || got > 2*least || got < lang.EstimateTokens(text) {
 			t.Errorf("%q: %d, want %d to %d", text, got, least, 2*least)
 		}
 	}
-	if got := lang.MostTokens(strings.Repeat(" ", 4000)); got > 1001 {
+	if got := lang.MaxTokens(strings.Repeat(" ", 4000)); got > 1001 {
 		t.Errorf("spaces: %d", got)
 	}
 }

@@ -104,9 +104,9 @@ func (r Reply) Empty() bool {
 	return strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Refusal == ""
 }
 
-// MostTokens is the highest token usage of a call that is taken from an endpoint. Beyond it, usage is
+// MaxCallTokens is the highest token usage of a call that is taken from an endpoint. Beyond it, usage is
 // estimated.
-const MostTokens = 100_000_000
+const MaxCallTokens = 100_000_000
 
 // Usage is the token usage of a call. Estimated is true if the endpoint did not report it,
 // or reported an impossible number.

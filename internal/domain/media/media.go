@@ -18,10 +18,10 @@ const (
 
 // Limits of files.
 const (
-	MaxImage   = 10 << 20 // bytes
-	MaxVoice   = 25 << 20 // bytes; OpenAI takes no larger ones
-	MaxText    = 20 << 20 // bytes of a file with text
-	MostImages = 5        // of a message
+	MaxImage  = 10 << 20 // bytes
+	MaxVoice  = 25 << 20 // bytes; OpenAI takes no larger ones
+	MaxText   = 20 << 20 // bytes of a file with text
+	MaxImages = 5        // of a message
 )
 
 // VoiceMark is the text of a recording in its message until its words are known.

@@ -53,7 +53,7 @@ func (u Unread) line(lang string) string {
 	if strings.Contains(reason, "%d") {
 		limit := u.Kind.Limit() >> 20
 		if u.Problem == TooMany {
-			limit = MostImages
+			limit = MaxImages
 		}
 		reason = fmt.Sprintf(reason, limit)
 	}

@@ -43,8 +43,8 @@ const (
 	ChunkTokens = 800
 )
 
-// Said returns the messages without system messages.
-func Said(messages []transcript.Message) (out []transcript.Message) {
+// Dialogue returns the messages without system messages.
+func Dialogue(messages []transcript.Message) (out []transcript.Message) {
 	for _, m := range messages {
 		if m.Role != transcript.System {
 			out = append(out, m)
@@ -56,7 +56,7 @@ func Said(messages []transcript.Message) (out []transcript.Message) {
 // HistorySum returns the hash of a workspace's session. Equal messages are the same session,
 // whatever their IDs and positions are.
 func HistorySum(ws int64, messages []transcript.Message) (sum [32]byte, err error) {
-	said := Said(messages)
+	said := Dialogue(messages)
 	for i := range said {
 		said[i].ID, said[i].Seq, said[i].Time, said[i].Place = "", i, said[i].Time.UTC(), nil
 	}
@@ -103,7 +103,7 @@ func Rendered(m transcript.Message) string {
 // RenderedAll returns the transcript of a session.
 func RenderedAll(messages []transcript.Message) string {
 	var b strings.Builder
-	for _, m := range Said(messages) {
+	for _, m := range Dialogue(messages) {
 		b.WriteString(Rendered(m))
 	}
 	return b.String()
@@ -120,7 +120,7 @@ func WithoutData(text string) string { return data.ReplaceAllString(text, "[data
 // Chunks divides a session at its turns, which start with a user message. count estimates tokens.
 func Chunks(messages []transcript.Message, count func(string) int) (out []Chunk) {
 	turns := 0
-	for _, m := range Said(messages) {
+	for _, m := range Dialogue(messages) {
 		text := Rendered(m)
 		tokens := count(text)
 		begins := m.FromHuman()

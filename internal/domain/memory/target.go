@@ -84,8 +84,8 @@ func Spellings(name string) (out []string) {
 	return out
 }
 
-// mostNamed is the maximum number of targets that an error names.
-const mostNamed = 3
+// maxNamed is the maximum number of targets that an error names.
+const maxNamed = 3
 
 // ByName returns the target that a person or a model means by a name in a text, of the targets with
 // the same match key: the one with this ID, else the only one. If there are several, the error names
@@ -105,7 +105,7 @@ func ByName(name string, alike []Target) (Target, bool, error) {
 		return alike[0], true, nil
 	}
 	var ids []string
-	for _, t := range alike[:min(len(alike), mostNamed)] {
+	for _, t := range alike[:min(len(alike), maxNamed)] {
 		ids = append(ids, fmt.Sprintf("%.40q", t.Key))
 	}
 	return Target{}, false, fault.New(fault.AmbiguousMatch,

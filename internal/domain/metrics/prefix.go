@@ -33,7 +33,7 @@ func RecordPromptPrefix(conversation int64, prefix [32]byte, now time.Time) {
 				recent = append(recent, at)
 			}
 		}
-		s.changed = recent[:min(len(recent), mostPrefix)]
+		s.changed = recent[:min(len(recent), maxPrefix)]
 		all.Prefix[len(s.changed)]++
 	}
 	s.prefix = prefix

@@ -94,8 +94,8 @@ func Outcomes(kind string, scored, masked int, alarm bool) {
 	all.Learnt[kind] = n
 }
 
-// mostPrefix is the highest number of changes with its own counter.
-const mostPrefix = 100
+// maxPrefix is the highest number of changes with its own counter.
+const maxPrefix = 100
 
 // Read returns a copy of the counters.
 func Read() Counts {

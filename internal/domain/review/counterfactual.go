@@ -12,8 +12,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// leastHeldOut is the number of earlier conversations below which they show too little.
-const leastHeldOut = 4
+// minHeldOut is the number of earlier conversations below which they show too little.
+const minHeldOut = 4
 
 // HeldOut reports if a new version names fewer of the decisive calls of earlier conversations than the current
 // one: an agent that followed it would have known less of what to do next. The conversations are those that
@@ -41,7 +41,7 @@ func HeldOut(current, next skill.Version, held [][]transcript.Message) []approva
 			}
 		}
 	}
-	if used < leastHeldOut || is >= was {
+	if used < minHeldOut || is >= was {
 		return nil
 	}
 	return []approval.Finding{approval.NewFinding(Counterfactual, approval.Review, "", lost,

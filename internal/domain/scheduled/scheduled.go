@@ -186,8 +186,8 @@ type Draft struct {
 
 const (
 	defaultCatchUp = 12 * time.Hour
-	mostCatchUp    = 7 * 24 * time.Hour
-	mostPrompt     = 32_000 // runes, same as for a message
+	maxCatchUp     = 7 * 24 * time.Hour
+	maxPrompt      = 32_000 // runes, same as for a message
 )
 
 var (
@@ -212,9 +212,9 @@ func (d Draft) Settle() (Draft, error) {
 			"use lower-case words and digits joined by hyphens, at most 64 characters, for example morning-report")
 	case strings.TrimSpace(d.Prompt) == "":
 		return d, fault.New(fault.InvalidArgument, "empty prompt", "set the prompt that each firing sends")
-	case utf8.RuneCountInString(d.Prompt) > mostPrompt:
+	case utf8.RuneCountInString(d.Prompt) > maxPrompt:
 		return d, fault.New(fault.TooLarge, fmt.Sprintf("prompt has %d characters, the limit is %d",
-			utf8.RuneCountInString(d.Prompt), mostPrompt), "shorten the prompt")
+			utf8.RuneCountInString(d.Prompt), maxPrompt), "shorten the prompt")
 	case !slices.Contains(channels, d.Channel):
 		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid channel %q", d.Channel),
 			"use one of "+strings.Join(channels, ", "))
@@ -223,7 +223,7 @@ func (d Draft) Settle() (Draft, error) {
 	case d.MaxTurns < 0 || d.MaxTurns > 50:
 		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid max_turns %d", d.MaxTurns),
 			"use 1 to 50, or 0 for the budget of the channel")
-	case d.CatchUp < 0 || d.CatchUp > mostCatchUp:
+	case d.CatchUp < 0 || d.CatchUp > maxCatchUp:
 		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid catch-up %s", d.CatchUp), "use at most 168h")
 	}
 	return d, nil

@@ -199,7 +199,7 @@ func fits(all []candidate, words []Word) (discussed float64) {
 // lend gives each turn a share of the scores of the turns around it: a question is
 // seldom the answer, and what follows it often is.
 func lend(all []candidate, w Weights) {
-	lent := map[place]float64{}
+	dropped := map[place]float64{}
 	for _, c := range all {
 		if !c.Turn || c.own == 0 {
 			continue
@@ -209,12 +209,12 @@ func lend(all []candidate, w Weights) {
 			next = w.Answer
 		}
 		for i, share := range []float64{w.SecondPrevious, w.Previous, 1, next, w.SecondNext} {
-			lent[place{c.Owner, c.Session, c.Seq + i - 2}] += c.own * share
+			dropped[place{c.Owner, c.Session, c.Seq + i - 2}] += c.own * share
 		}
 	}
 	for i := range all {
 		if c := &all[i]; c.Turn {
-			c.words = lent[place{c.Owner, c.Session, c.Seq}]
+			c.words = dropped[place{c.Owner, c.Session, c.Seq}]
 		} else {
 			c.words = w.Alone * c.own
 		}

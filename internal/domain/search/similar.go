@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// mostCompared is how many of the best documents are compared with each other.
-const mostCompared = 50
+// maxCompared is how many of the best documents are compared with each other.
+const maxCompared = 50
 
 // collapse joins the memories with nearly the same words into the newest of them. Turns stay: the
 // same words at another place of a conversation are another event.
@@ -18,7 +18,7 @@ func collapse(ranked []Scored, all []candidate, w Weights) []Scored {
 	for at, s := range ranked {
 		c := byID[s.ID]
 		same := -1
-		if at < mostCompared && !c.Turn {
+		if at < maxCompared && !c.Turn {
 			same = slices.IndexFunc(out, func(o Scored) bool {
 				other := byID[o.ID]
 				return !other.Turn && other.Kind == c.Kind && other.Target == c.Target &&
@@ -65,7 +65,7 @@ func diversify(ranked []Scored, all []candidate, lambda float64) []Scored {
 	for _, c := range all {
 		terms[c.ID] = c.Terms
 	}
-	n := min(mostCompared, len(ranked))
+	n := min(maxCompared, len(ranked))
 	left, out := slices.Clone(ranked[:n]), make([]Scored, 0, len(ranked))
 	similar := make([]float64, n) // highest similarity to a chosen document
 	peak := ranked[0].Score

@@ -38,8 +38,8 @@ const (
 // Limits of adds.
 const (
 	DefaultAddTokens = 8_000
-	leastAddTokens   = 500
-	mostAddTokens    = 100_000
+	minAddTokens     = 500
+	maxAddTokens     = 100_000
 	DefaultOpenAdds  = 256
 )
 
@@ -99,13 +99,13 @@ type MemorySkills struct {
 // Limits of MemorySkills.K.
 const (
 	DefaultK = 3  // as published for training
-	mostK    = 30 // capacity of a bank
+	maxK     = 30 // capacity of a bank
 )
 
 func (m MemorySkills) validate() error {
-	if m.K < 1 || m.K > mostK {
+	if m.K < 1 || m.K > maxK {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.skills.k is %d", m.K),
-			fmt.Sprintf("use 1 to %d skills; the default is %d", mostK, DefaultK))
+			fmt.Sprintf("use 1 to %d skills; the default is %d", maxK, DefaultK))
 	}
 	return nil
 }
@@ -133,18 +133,18 @@ type Learning struct {
 
 // Upper bounds of Learning.ExplorePerDay and Learning.ProbesPerDay.
 const (
-	mostExplored = 100_000
-	mostProbed   = 1_000
+	maxExplored = 100_000
+	maxProbed   = 1_000
 )
 
 func (l Learning) validate() error {
 	switch {
-	case l.ExplorePerDay < 0 || l.ExplorePerDay > mostExplored:
+	case l.ExplorePerDay < 0 || l.ExplorePerDay > maxExplored:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.explore_per_day is %d", l.ExplorePerDay),
-			fmt.Sprintf("use 0 (no exploration) to %d", mostExplored))
-	case l.ProbesPerDay < 0 || l.ProbesPerDay > mostProbed:
+			fmt.Sprintf("use 0 (no exploration) to %d", maxExplored))
+	case l.ProbesPerDay < 0 || l.ProbesPerDay > maxProbed:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.probes_per_day is %d", l.ProbesPerDay),
-			fmt.Sprintf("use 0 (no probes) to %d", mostProbed))
+			fmt.Sprintf("use 0 (no probes) to %d", maxProbed))
 	case l.CanaryPercent < 1 || l.CanaryPercent > 50:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.canary_percent is %d", l.CanaryPercent),
 			"use 1 to 50; the active policy makes the other builds, and both are compared")
@@ -232,21 +232,21 @@ func (m LongTerm) validateAdd() error {
 	switch {
 	case !slices.Contains([]string{AddAuto, AddFast, AddAgents}, m.Add):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.add is %q", m.Add), "use auto, fast or agents")
-	case m.AddTokens < leastAddTokens || m.AddTokens > mostAddTokens:
+	case m.AddTokens < minAddTokens || m.AddTokens > maxAddTokens:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.add_tokens is %d", m.AddTokens),
-			fmt.Sprintf("use %d to %d tokens", leastAddTokens, mostAddTokens))
-	case m.OpenAdds < 1 || m.OpenAdds > mostCount:
+			fmt.Sprintf("use %d to %d tokens", minAddTokens, maxAddTokens))
+	case m.OpenAdds < 1 || m.OpenAdds > maxCount:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.open_adds is %d", m.OpenAdds),
-			fmt.Sprintf("use 1 to %d", mostCount))
-	case m.Person != strings.TrimSpace(m.Person) || utf8.RuneCountInString(m.Person) > mostPerson:
+			fmt.Sprintf("use 1 to %d", maxCount))
+	case m.Person != strings.TrimSpace(m.Person) || utf8.RuneCountInString(m.Person) > maxPerson:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.person is %.40q", m.Person),
-			fmt.Sprintf("use a name of at most %d characters without white space at its ends", mostPerson))
+			fmt.Sprintf("use a name of at most %d characters without white space at its ends", maxPerson))
 	}
 	return nil
 }
 
-// mostPerson is the maximum length of Person, in runes.
-const mostPerson = 200
+// maxPerson is the maximum length of Person, in runes.
+const maxPerson = 200
 
 func (m LongTerm) validate() error {
 	if err := m.validateAdd(); err != nil {
@@ -264,10 +264,10 @@ func (m LongTerm) validate() error {
 	case m.Profile != "" && m.Profile != Typed:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.profile is %q", m.Profile),
 			"leave it empty, or use "+Typed)
-	case m.IdleMinutes < 0 || m.CallPause < 0 || m.IdleMinutes > mostCount || m.CallPause > mostCount:
+	case m.IdleMinutes < 0 || m.CallPause < 0 || m.IdleMinutes > maxCount || m.CallPause > maxCount:
 		return fault.New(
 			fault.InvalidArgument,
-			fmt.Sprintf("memory.idle_minutes and memory.call_pause_ms must be 0 to %d", mostCount),
+			fmt.Sprintf("memory.idle_minutes and memory.call_pause_ms must be 0 to %d", maxCount),
 			"use 0 to turn idle processing off, or for no pause",
 		)
 	case m.Deadline != 0 && (m.Deadline < 100 || m.Deadline > 60_000):

@@ -71,7 +71,7 @@ func membersOf(group reflect.Type) map[string]reflect.Type {
 // form names the values of a type for people.
 func form(t reflect.Type) string {
 	if t == reflect.TypeFor[Spend]() {
-		return fmt.Sprintf("0 to %d micro-dollars, or %q", int64(MostSpend), unlimited)
+		return fmt.Sprintf("0 to %d micro-dollars, or %q", int64(MaxSpend), unlimited)
 	}
 	switch t.Kind() {
 	case reflect.Bool:

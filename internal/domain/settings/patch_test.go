@@ -25,7 +25,7 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		`{"tokens_per_day":9007199254740993}`: func(s *Settings) { s.TokensPerDay = 9007199254740993 },
 		`{"micros_per_day":"unlimited"}`:      func(s *Settings) { s.MicrosPerDay = Unlimited },
 		`{"micros_per_day":0}`:                func(s *Settings) { s.MicrosPerDay = 0 },
-		`{"micros_per_day":1000000000000}`:    func(s *Settings) { s.MicrosPerDay = MostSpend },
+		`{"micros_per_day":1000000000000}`:    func(s *Settings) { s.MicrosPerDay = MaxSpend },
 		`{"micros_per_day":null}`:             func(s *Settings) { s.MicrosPerDay = DefaultSpend },
 		`{"write_approval":{"memory":"all"}}`: func(s *Settings) { s.WriteApproval.Memory = GateAll },
 		`{"quiet_hours":{"from":"22:00","to":"07:00"}}`: func(s *Settings) {

@@ -86,19 +86,19 @@ type Mem0 struct {
 
 // Limits of Mem0, in characters.
 const (
-	mostProjectName  = 200
-	mostInstructions = 4000
-	mostCategories   = 50
-	mostCategoryName = 100
-	mostCategoryText = 500
+	maxProjectName  = 200
+	maxInstructions = 4000
+	maxCategories   = 50
+	maxCategoryName = 100
+	maxCategoryText = 500
 )
 
 func (m Mem0) validate() error {
 	for name, v := range map[string]struct {
 		text string
 		most int
-	}{"name": {m.Name, mostProjectName}, "custom_instructions": {m.CustomInstructions, mostInstructions},
-		"agent_custom_instructions": {m.AgentCustomInstructions, mostInstructions}} {
+	}{"name": {m.Name, maxProjectName}, "custom_instructions": {m.CustomInstructions, maxInstructions},
+		"agent_custom_instructions": {m.AgentCustomInstructions, maxInstructions}} {
 		if n := utf8.RuneCountInString(v.text); n > v.most {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("mem0.%s has %d characters", name, n),
 				fmt.Sprintf("use at most %d characters", v.most))
@@ -109,17 +109,17 @@ func (m Mem0) validate() error {
 
 // CheckCategories checks a list of categories, which what names.
 func CheckCategories(what string, all []agent.Category) error {
-	if len(all) > mostCategories {
+	if len(all) > maxCategories {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("%s has %d categories", what, len(all)),
-			fmt.Sprintf("use at most %d categories", mostCategories))
+			fmt.Sprintf("use at most %d categories", maxCategories))
 	}
 	seen := map[string]bool{}
 	for _, c := range all {
-		if c.Name == "" || utf8.RuneCountInString(c.Name) > mostCategoryName ||
-			utf8.RuneCountInString(c.Description) > mostCategoryText || seen[c.Name] {
+		if c.Name == "" || utf8.RuneCountInString(c.Name) > maxCategoryName ||
+			utf8.RuneCountInString(c.Description) > maxCategoryText || seen[c.Name] {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s has an invalid category %.40q", what, c.Name),
 				fmt.Sprintf("use different names of 1 to %d characters, and descriptions of at most %d",
-					mostCategoryName, mostCategoryText))
+					maxCategoryName, maxCategoryText))
 		}
 		seen[c.Name] = true
 	}
@@ -155,8 +155,8 @@ type WriteApproval struct {
 // Nudge configures the background reviews of conversations.
 type Nudge = nudge.Settings
 
-// MostUndoDays is the upper bound of Limits.UndoDays, in days.
-const MostUndoDays = 365
+// MaxUndoDays is the upper bound of Limits.UndoDays, in days.
+const MaxUndoDays = 365
 
 // Limits bounds what a workspace stores and how fast it changes. Each member is 0 or more.
 type Limits struct {
@@ -192,14 +192,14 @@ type Curation struct {
 
 func (c Curation) validate() error {
 	switch {
-	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays || c.ArchiveDays > mostCount:
+	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays || c.ArchiveDays > maxCount:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("curation has stale_days %d and archive_days %d", c.StaleDays, c.ArchiveDays),
-			fmt.Sprintf("use at least 1 for stale_days, and more for archive_days, up to %d", mostCount))
-	case !(c.Floor >= 0 && c.Floor <= 1) || c.MinTrials < 1 || c.MinTrials > mostCount:
+			fmt.Sprintf("use at least 1 for stale_days, and more for archive_days, up to %d", maxCount))
+	case !(c.Floor >= 0 && c.Floor <= 1) || c.MinTrials < 1 || c.MinTrials > maxCount:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("curation has floor %g and min_trials %d", c.Floor, c.MinTrials),
-			fmt.Sprintf("use 0 to 1 for floor, and 1 to %d for min_trials", mostCount))
+			fmt.Sprintf("use 0 to 1 for floor, and 1 to %d for min_trials", maxCount))
 	}
 	return nil
 }
@@ -295,8 +295,8 @@ func difference(chosen, usual map[string]any) map[string]any {
 	return out
 }
 
-// mostCount is the maximum of settings that count turns, entries, characters or writes.
-const mostCount = 1_000_000
+// maxCount is the maximum of settings that count turns, entries, characters or writes.
+const maxCount = 1_000_000
 
 // Validate returns fault.InvalidArgument with the name of the first invalid member.
 func (s Settings) Validate() error {
@@ -304,9 +304,9 @@ func (s Settings) Validate() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("tokens_per_day is %d, must be 0 or more", s.TokensPerDay),
 			"0 means no limit")
 	}
-	if s.MicrosPerDay < Unlimited || s.MicrosPerDay > MostSpend {
+	if s.MicrosPerDay < Unlimited || s.MicrosPerDay > MaxSpend {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("micros_per_day is %d", int64(s.MicrosPerDay)),
-			fmt.Sprintf("use 0 to %d micro-dollars, or %s", int64(MostSpend), unlimited))
+			fmt.Sprintf("use 0 to %d micro-dollars, or %s", int64(MaxSpend), unlimited))
 	}
 	for name, n := range map[string]int{"nudge.every": s.Nudge.Every, "nudge.tool_iters": s.Nudge.ToolIters,
 		"nudge.daily_cap": s.Nudge.DailyCap, "limits.active_skills": s.Limits.ActiveSkills,
@@ -314,14 +314,14 @@ func (s Settings) Validate() error {
 		"limits.autonomous_skill_writes_hour": s.Limits.AutonomousSkillWritesHour,
 		"limits.core_runes":                   s.Limits.CoreRunes,
 		"limits.profile_runes":                s.Limits.ProfileRunes} {
-		if n < 0 || n > mostCount {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is %d, must be 0 to %d", name, n, mostCount),
+		if n < 0 || n > maxCount {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is %d, must be 0 to %d", name, n, maxCount),
 				"`cairn settings set "+name+"=default` restores the default")
 		}
 	}
-	if d := s.Limits.UndoDays; d < 0 || d > MostUndoDays {
+	if d := s.Limits.UndoDays; d < 0 || d > MaxUndoDays {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("limits.undo_days is %d", d),
-			fmt.Sprintf("use 1 to %d days, or 0 to delete at once", MostUndoDays))
+			fmt.Sprintf("use 1 to %d days, or 0 to delete at once", MaxUndoDays))
 	}
 	for name, g := range map[string]Gate{"memory": s.WriteApproval.Memory, "skills": s.WriteApproval.Skills} {
 		if !g.known() {

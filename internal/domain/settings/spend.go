@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Spend is a limit of cost in micro-dollars: 0 to MostSpend, or Unlimited. Its text is the number, or
+// Spend is a limit of cost in micro-dollars: 0 to MaxSpend, or Unlimited. Its text is the number, or
 // "unlimited". With 0, no call that costs anything is made.
 type Spend int64
 
@@ -16,7 +16,7 @@ type Spend int64
 const (
 	Unlimited    Spend = -1
 	DefaultSpend Spend = 5_000_000         // 5 $
-	MostSpend    Spend = 1_000_000_000_000 // 1,000,000 $
+	MaxSpend     Spend = 1_000_000_000_000 // 1,000,000 $
 )
 
 const unlimited = "unlimited"
@@ -27,7 +27,7 @@ func (s Spend) Allows(micros int64) bool { return s == Unlimited || micros <= in
 // Above returns a higher limit that permits a total cost in micro-dollars, for hints.
 func (s Spend) Above(micros int64) Spend {
 	higher := max(2*s, Spend(micros), 1_000_000)
-	if s == Unlimited || higher > MostSpend {
+	if s == Unlimited || higher > MaxSpend {
 		return Unlimited
 	}
 	return higher
@@ -65,9 +65,9 @@ func (s *Spend) UnmarshalText(text []byte) error {
 		return nil
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < 0 || Spend(n) > MostSpend {
+	if err != nil || n < 0 || Spend(n) > MaxSpend {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid limit of cost %.40s", text),
-			fmt.Sprintf("use 0 to %d micro-dollars (1000000 is 1 $), or %s", int64(MostSpend), unlimited))
+			fmt.Sprintf("use 0 to %d micro-dollars (1000000 is 1 $), or %s", int64(MaxSpend), unlimited))
 	}
 	*s = Spend(n)
 	return nil

@@ -28,8 +28,8 @@ type ImportReport struct {
 	Parts int `json:"-"` // records and parts of all kinds, for the share of unknown ones
 }
 
-// MostUnknown is the share of unknown parts, in percent, above which an input is refused.
-const MostUnknown = 5
+// MaxUnknown is the share of unknown parts, in percent, above which an input is refused.
+const MaxUnknown = 5
 
 // AllUnknown returns the number of unknown parts.
 func (r *ImportReport) AllUnknown() (total int) {

@@ -24,12 +24,12 @@ type Pattern struct {
 const (
 	UsualContext = 5
 	UsualHits    = 10
-	MostContext  = 50
-	MostHits     = 50
-	MostPattern  = 500 // in runes
+	MaxContext   = 50
+	MaxHits      = 50
+	MaxPattern   = 500 // in runes
 	UsualLines   = 100
-	MostLines    = 1_000
-	mostChars    = 40_000 // characters of one response
+	MaxLines     = 1_000
+	maxChars     = 40_000 // characters of one response
 )
 
 // fold is the maximum length of a line in runes. A longer line is divided into several, because the
@@ -84,19 +84,19 @@ type Finder struct {
 // NewFinder returns a Finder, or fault.InvalidArgument for an invalid pattern.
 func NewFinder(p Pattern) (*Finder, error) {
 	switch n := utf8.RuneCountInString(p.Pattern); {
-	case n == 0 || n > MostPattern:
+	case n == 0 || n > MaxPattern:
 		return nil, fault.Newf(fault.InvalidArgument, "pattern has %d characters, must have 1 to %d", n,
-			MostPattern)
+			MaxPattern)
 	case strings.ContainsAny(p.Pattern, "\n\x00") || !utf8.ValidString(p.Pattern):
 		return nil, fault.New(fault.InvalidArgument, "pattern has a line break or a control character",
 			"search for text within one line")
-	case p.Before < 0 || p.Before > MostContext || p.After < 0 || p.After > MostContext:
+	case p.Before < 0 || p.Before > MaxContext || p.After < 0 || p.After > MaxContext:
 		return nil, fault.Newf(fault.InvalidArgument, "before is %d and after is %d, both must be 0 to %d",
-			p.Before, p.After, MostContext)
+			p.Before, p.After, MaxContext)
 	case p.Offset < 0:
 		return nil, fault.Newf(fault.InvalidArgument, "offset is %d, must be 0 or more", p.Offset)
-	case p.Limit < 1 || p.Limit > MostHits:
-		return nil, fault.Newf(fault.InvalidArgument, "limit is %d, must be 1 to %d", p.Limit, MostHits)
+	case p.Limit < 1 || p.Limit > MaxHits:
+		return nil, fault.Newf(fault.InvalidArgument, "limit is %d, must be 1 to %d", p.Limit, MaxHits)
 	}
 	source := p.Pattern
 	if !p.Regex {
@@ -134,7 +134,7 @@ func (f *Finder) Look(handle, label, text string) {
 	}
 	for _, at := range hits {
 		f.found.Total++
-		if f.found.Total <= f.pattern.Offset || len(f.found.Hits) >= f.pattern.Limit || f.chars > mostChars {
+		if f.found.Total <= f.pattern.Offset || len(f.found.Hits) >= f.pattern.Limit || f.chars > maxChars {
 			continue
 		}
 		h := Hit{Handle: handle, Label: label, Line: at + 1, Text: all[at],
@@ -168,13 +168,13 @@ func Read(text string, offset, limit int) (Page, error) {
 	switch {
 	case offset < 0:
 		return Page{}, fault.Newf(fault.InvalidArgument, "offset is %d, must be 0 or more", offset)
-	case limit < 1 || limit > MostLines:
-		return Page{}, fault.Newf(fault.InvalidArgument, "limit is %d, must be 1 to %d", limit, MostLines)
+	case limit < 1 || limit > MaxLines:
+		return Page{}, fault.Newf(fault.InvalidArgument, "limit is %d, must be 1 to %d", limit, MaxLines)
 	}
 	all := lines(text)
 	p := Page{Lines: []string{}, From: offset + 1, Total: len(all)}
 	end, chars := min(offset, len(all)), 0
-	for end < len(all) && end-offset < limit && chars <= mostChars {
+	for end < len(all) && end-offset < limit && chars <= maxChars {
 		p.Lines = append(p.Lines, all[end])
 		chars += len(all[end])
 		end++

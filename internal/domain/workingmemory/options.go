@@ -41,10 +41,10 @@ const (
 	usualPreview = 200
 	usualGroup   = 12_000
 
-	mostTokens  = 1_000_000
-	mostKeep    = 1_000
-	mostPreview = 4_000
-	leastGroup  = 200
+	maxTokens  = 1_000_000
+	maxKeep    = 1_000
+	maxPreview = 4_000
+	minGroup   = 200
 )
 
 // Complete returns o with defaults, or fault.InvalidArgument for a value out of range. KeepRecent
@@ -63,11 +63,11 @@ func (o Options) Complete() (Options, error) {
 		usual, least, most int
 		unset              int
 	}{
-		{"max_total_tokens", &o.TotalTokens, usualTotal, 1, mostTokens, 0},
-		{"max_tool_message_tokens", &o.ToolTokens, usualTool, 1, mostTokens, 0},
-		{"keep_recent", &o.KeepRecent, usualKeep, 0, mostKeep, -1},
-		{"preview_chars", &o.Preview, usualPreview, 0, mostPreview, -1},
-		{"group_tokens", &o.GroupTokens, usualGroup, leastGroup, mostTokens, 0},
+		{"max_total_tokens", &o.TotalTokens, usualTotal, 1, maxTokens, 0},
+		{"max_tool_message_tokens", &o.ToolTokens, usualTool, 1, maxTokens, 0},
+		{"keep_recent", &o.KeepRecent, usualKeep, 0, maxKeep, -1},
+		{"preview_chars", &o.Preview, usualPreview, 0, maxPreview, -1},
+		{"group_tokens", &o.GroupTokens, usualGroup, minGroup, maxTokens, 0},
 	} {
 		if *f.value == f.unset {
 			*f.value = f.usual

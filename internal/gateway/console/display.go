@@ -22,15 +22,15 @@ func showPercent(f any) string {
 // textPiece is a part of a text: characters as they are, or an invisible one by its name.
 type textPiece struct{ Text, Mark string }
 
-// mostShown is the size of a text that a page shows, in bytes. Longer ones would make browsers slow.
-const mostShown = 64 << 10
+// maxShown is the size of a text that a page shows, in bytes. Longer ones would make browsers slow.
+const maxShown = 64 << 10
 
 // shortened returns the beginning of a long text, and the number of bytes that are left out.
 func shortened(text string) (string, int) {
-	if len(text) <= mostShown {
+	if len(text) <= maxShown {
 		return text, 0
 	}
-	end := mostShown
+	end := maxShown
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -28,12 +28,12 @@ type overviewPage struct {
 }
 
 const (
-	mostWaiting = 1000 // items of a kind that are counted
-	topWaiting  = 5
+	maxWaiting = 1000 // items of a kind that are counted
+	topWaiting = 5
 )
 
 func (c *Console) overview(rq *request) error {
-	items, err := c.Inbox.List(rq.ctx, rq.actor(), mostWaiting)
+	items, err := c.Inbox.List(rq.ctx, rq.actor(), maxWaiting)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (rq *request) number(name string, otherwise, low, high int) (int, error) {
 }
 
 // limit returns the number of rows of a list.
-func (rq *request) limit() (int, error) { return rq.number("limit", perPage, 1, mostPerPage) }
+func (rq *request) limit() (int, error) { return rq.number("limit", perPage, 1, maxPerPage) }
 
 // choice returns a query parameter that is empty or one of the given values.
 func (rq *request) choice(name string, allowed ...string) (string, error) {

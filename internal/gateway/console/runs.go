@@ -80,8 +80,8 @@ type runPage struct {
 	Seen     string // state of the timeline, for the events
 }
 
-// mostSpans is the number of rows of a waterfall.
-const mostSpans = 500
+// maxSpans is the number of rows of a waterfall.
+const maxSpans = 500
 
 func (rq *request) runRef() (run.Ref, error) {
 	id := rq.named("run")
@@ -115,8 +115,8 @@ func (c *Console) showRun(rq *request) error {
 		}
 	}
 	for i, s := range out.Timeline.Spans {
-		if i == mostSpans {
-			out.Folded = len(out.Timeline.Spans) - mostSpans
+		if i == maxSpans {
+			out.Folded = len(out.Timeline.Spans) - maxSpans
 			break
 		}
 		to := end

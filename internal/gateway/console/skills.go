@@ -65,8 +65,8 @@ func (c *Console) skillRoutes() {
 
 // Number of rows of a list, if the parameter limit does not say another one.
 const (
-	perPage     = 50
-	mostPerPage = 1000
+	perPage    = 50
+	maxPerPage = 1000
 )
 
 type skillsPage struct {

@@ -51,8 +51,8 @@ func (c *Console) showTry(rq *request) error {
 	return rq.render("try", "try.title", out)
 }
 
-// mostChat is the number of messages of a chat page, without those that arrive while it is read.
-const mostChat = 40
+// maxChat is the number of messages of a chat page, without those that arrive while it is read.
+const maxChat = 40
 
 func (c *Console) readTry(rq *request, out *tryPage) error {
 	about, err := c.Conversations.Show(rq.ctx, rq.grant.Workspace, out.Conversation)
@@ -64,8 +64,8 @@ func (c *Console) readTry(rq *request, out *tryPage) error {
 		return err
 	}
 	// Read after the turn: the reply of a turn that has ended is among the messages.
-	after := max(about.Messages-mostChat, 0) - 1
-	lines, err := c.Conversations.Lines(rq.ctx, rq.ws(), out.Conversation, after, 2*mostChat)
+	after := max(about.Messages-maxChat, 0) - 1
+	lines, err := c.Conversations.Lines(rq.ctx, rq.ws(), out.Conversation, after, 2*maxChat)
 	if err != nil {
 		return err
 	}

@@ -130,8 +130,8 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	return out, nil
 }
 
-// mostGiveUp is the longest time for a step with its retries, in seconds.
-const mostGiveUp = 86_400
+// maxGiveUp is the longest time for a step with its retries, in seconds.
+const maxGiveUp = 86_400
 
 // importChannel is the channel of conversations that are imported as a whole.
 const importChannel = "import"
@@ -156,9 +156,9 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 	}
 	o.Mode, o.Gate, o.Extract = cmp.Or(in.Mode, o.Mode), cmp.Or(in.Gate, o.Gate), cmp.Or(in.Extract, o.Extract)
 	o.Outcome, o.GiveUp = cmp.Or(in.Outcome, o.Outcome), cmp.Or(in.GiveUp, o.GiveUp)
-	if o.GiveUp < 0 || o.GiveUp > mostGiveUp {
+	if o.GiveUp < 0 || o.GiveUp > maxGiveUp {
 		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid give_up %d", o.GiveUp),
-			fmt.Sprintf("use 1 to %d seconds", mostGiveUp))
+			fmt.Sprintf("use 1 to %d seconds", maxGiveUp))
 	}
 	o.RequestID, o.Fresh = cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey), in.Fresh || o.Fresh
 	for _, c := range []struct {

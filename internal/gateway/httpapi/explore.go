@@ -204,15 +204,15 @@ func exchangedCalls(calls []llm.ToolCall) (out []ExchangedCall) {
 	return out
 }
 
-// mostTurns is the number of turns of one response.
-const mostTurns = 200
+// maxTurns is the number of turns of one response.
+const maxTurns = 200
 
 func (g *Gateway) listTurns(ctx context.Context, in *struct {
 	ConversationPath
 	From  int `query:"from" default:"1" minimum:"1" maximum:"2147483000" doc:"Number of the first turn"`
 	Limit int `query:"limit" default:"50" minimum:"1" maximum:"200"`
 }) (*bodyOf[TurnList], error) {
-	turns, err := g.Explore.Turns(ctx, workspace(ctx), in.ID, in.From, in.From+min(in.Limit, mostTurns)-1)
+	turns, err := g.Explore.Turns(ctx, workspace(ctx), in.ID, in.From, in.From+min(in.Limit, maxTurns)-1)
 	out := &bodyOf[TurnList]{TurnList{[]ConversationTurn{}}}
 	for _, t := range turns {
 		out.Body.Turns = append(out.Body.Turns, ConversationTurn(t))

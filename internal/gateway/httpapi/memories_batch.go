@@ -106,11 +106,11 @@ func decodeBatch(raw []byte) (infer bool, rows []json.RawMessage, err error) {
 		return false, nil, fault.New(fault.InvalidArgument, "invalid body: "+err.Error(), batchExample)
 	case len(body.Memories) == 0:
 		return false, nil, fault.New(fault.InvalidArgument, "batch has no memories", batchExample)
-	case len(body.Memories) > memories.MostBatched:
+	case len(body.Memories) > memories.MaxBatched:
 		return false, nil, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("batch has %d memories, at most %d are allowed", len(body.Memories), memories.MostBatched),
+			fmt.Sprintf("batch has %d memories, at most %d are allowed", len(body.Memories), memories.MaxBatched),
 			fmt.Sprintf("send them in requests of up to %d memories, each with its own Idempotency-Key",
-				memories.MostBatched))
+				memories.MaxBatched))
 	}
 	return body.Infer, body.Memories, nil
 }

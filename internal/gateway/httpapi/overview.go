@@ -42,12 +42,12 @@ func (g *Gateway) overviewRoutes() {
 			"at most every 5 seconds."}, g.overview)
 }
 
-// mostWaiting is the number of items of each kind that the overview counts.
-const mostWaiting = 1000
+// maxWaiting is the number of items of each kind that the overview counts.
+const maxWaiting = 1000
 
 func (g *Gateway) overview(ctx context.Context, _ *struct{}) (*bodyOf[Overview], error) {
 	out := Overview{Health: []HealthReason{}, Runs: []RunUsage{}}
-	items, err := g.ReviewInbox.List(ctx, person(ctx, IdempotencyKey{}), mostWaiting)
+	items, err := g.ReviewInbox.List(ctx, person(ctx, IdempotencyKey{}), maxWaiting)
 	if err != nil {
 		return nil, err
 	}

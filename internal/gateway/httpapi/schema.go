@@ -32,7 +32,7 @@ type spend struct{}
 
 // Schema is the schema of a limit of cost.
 func (spend) Schema(huma.Registry) *huma.Schema {
-	least, most := 0.0, float64(settings.MostSpend)
+	least, most := 0.0, float64(settings.MaxSpend)
 	return &huma.Schema{OneOf: []*huma.Schema{
 		{Type: huma.TypeInteger, Format: "int64", Minimum: &least, Maximum: &most, Description: "Micro-dollars"},
 		{Type: huma.TypeString, Enum: []any{settings.Unlimited.String()}},

@@ -6,9 +6,9 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// MostDepth is the maximum nesting depth of a tool's arguments. No tool needs more than
+// MaxDepth is the maximum nesting depth of a tool's arguments. No tool needs more than
 // four levels. The limit protects the stack of the JSON decoder.
-const MostDepth = 32
+const MaxDepth = 32
 
 // Shallow returns an error if arguments are nested too deep. It does not check that they
 // are valid JSON.
@@ -22,9 +22,9 @@ func Shallow(arguments []byte) error {
 			quoted = !quoted
 		case quoted:
 		case c == '{' || c == '[':
-			if depth++; depth > MostDepth {
+			if depth++; depth > MaxDepth {
 				return fault.New(fault.InvalidArgument,
-					fmt.Sprintf("arguments are nested more than %d levels deep", MostDepth),
+					fmt.Sprintf("arguments are nested more than %d levels deep", MaxDepth),
 					"send a flat object that matches the tool's schema")
 			}
 		case c == '}' || c == ']':

@@ -99,7 +99,7 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 	if err != nil {
 		return in, nil, err
 	}
-	messages = memory.Said(all)
+	messages = memory.Dialogue(all)
 	if len(messages) == 0 {
 		return in, nil, fault.New(fault.InvalidArgument, "messages is empty", "send at least one message with content")
 	}

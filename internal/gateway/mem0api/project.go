@@ -157,9 +157,9 @@ func (in mem0Add) guidance(p settings.Mem0) string {
 	return text
 }
 
-// mostGuidance is the length of guidance, in bytes, up to which the categories are added to it. Without them,
+// maxGuidance is the length of guidance, in bytes, up to which the categories are added to it. Without them,
 // Cairn chooses the categories itself.
-const mostGuidance = 3000
+const maxGuidance = 3000
 
 // withCategories adds the categories, for models that can set metadata.
 func withCategories(guidance string, all []agent.Category) string {
@@ -171,7 +171,7 @@ func withCategories(guidance string, all []agent.Category) string {
 		lines = append(lines, fmt.Sprintf("- %s: %s", c.Name, c.Description))
 	}
 	more := strings.Join(lines, "\n")
-	if len(guidance)+len(more) > mostGuidance {
+	if len(guidance)+len(more) > maxGuidance {
 		return guidance
 	}
 	return strings.TrimSpace(guidance + "\n" + more)

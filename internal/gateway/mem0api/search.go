@@ -50,7 +50,7 @@ func (c *call) searched(self bool) (any, error) {
 	}
 	ctx, ws := c.r.Context(), c.from.Workspace.ID
 	r := search.Request{Query: q.Query, Kinds: []string{index.KindMemory}, Types: mem0Types,
-		Limit: min(q.TopK, search.MostFound), Targets: q.targets(), Where: q.where, Selective: q.selective}
+		Limit: min(q.TopK, search.MaxFound), Targets: q.targets(), Where: q.where, Selective: q.selective}
 	found, err := c.Finder.Find(ctx, ws, r)
 	if err != nil {
 		return nil, err

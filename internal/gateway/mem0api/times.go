@@ -17,8 +17,8 @@ var forms = []struct {
 }{{time.DateOnly, 24 * time.Hour}, {time.RFC3339, time.Second}, {"2006-01-02T15:04:05", time.Second},
 	{time.DateTime, time.Second}, {"2006-01-02T15:04", time.Minute}}
 
-// mostSeconds is the least number of a time that means milliseconds.
-const mostSeconds = 100_000_000_000
+// maxSeconds is the least number of a time that means milliseconds.
+const maxSeconds = 100_000_000_000
 
 func spanOf(v any) (span, bool) {
 	switch given := v.(type) {
@@ -39,7 +39,7 @@ func spanOf(v any) (span, bool) {
 		if err != nil || n < 0 {
 			return span{}, false
 		}
-		if n >= mostSeconds {
+		if n >= maxSeconds {
 			n /= 1000
 		}
 		if n > latestSecond {

@@ -69,10 +69,10 @@ func (m *Meter) Request(route string, status int, took time.Duration) {
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// mostScrapes is the maximum number of parallel scrapes: the relay needs the same connections.
-const mostScrapes = 2
+// maxScrapes is the maximum number of parallel scrapes: the relay needs the same connections.
+const maxScrapes = 2
 
 // Handler serves the metrics.
 func (m *Meter) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: mostScrapes})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }

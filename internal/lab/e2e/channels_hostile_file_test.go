@@ -28,7 +28,7 @@ func TestAnEndlessFileOfAChatIsGivenUp(t *testing.T) {
 	c := openChats(t)
 	c.pair(7, "Ada")
 	c.pair(8, "Ben")
-	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Read this"}, endless())
+	c.telegram.SayWith(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Read this"}, endless())
 	c.say(8, "Ben", "Are you there?")
 	if got := c.last("8", 2).Text; !strings.Contains(got, "Are you there?") {
 		t.Errorf("the other chat gets %q", got)

@@ -18,7 +18,7 @@ import (
 
 // show makes Ada send a photo.
 func (c *chats) show(caption, image string) (messageID string) {
-	said := channeltest.Said{User: "7", Name: "Ada", Text: caption}
+	said := channeltest.UserMessage{User: "7", Name: "Ada", Text: caption}
 	return c.telegram.SayFile(said, telegramtest.Photo, []byte(image))
 }
 
@@ -83,7 +83,8 @@ func TestImagesThatAreNotRead(t *testing.T) {
 		t.Errorf("a text as an image: %s", got)
 	}
 	large := png + strings.Repeat("x", 11<<20)
-	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "And this?"}, []byte(large)) // as text/plain
+	// as text/plain
+	c.telegram.SayWith(channeltest.UserMessage{User: "7", Name: "Ada", Text: "And this?"}, []byte(large))
 	want := "\n\nI could not read the image: the limit is 10 MB."
 	if got := c.last("7", 3).Text; !strings.HasPrefix(got, "You said") || !strings.HasSuffix(got, want) {
 		t.Errorf("the reply is %q", got)

@@ -54,13 +54,14 @@ func TestAGroupHasAWorkspaceOfItsOwn(t *testing.T) {
 	c := openChats(t)
 	c.pair(7, "Ada")
 	group := c.telegram.Group(1)
-	c.sayIn(group, 9, "Eve", "Serve us")                                                 // no administrator
-	c.telegram.Say(channeltest.Said{User: "7", Name: "Ada", Chat: group, Text: "Early"}) // before the group is served
+	c.sayIn(group, 9, "Eve", "Serve us") // no administrator
+	// before the group is served
+	c.telegram.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: group, Text: "Early"})
 	c.sayIn(group, 7, "Ada", "What is new?")
 	if got := c.last(group, 1).Text; got != "You said <b>Ada: What is new?</b>" {
 		t.Errorf("the reply is %q", got)
 	}
-	c.telegram.Say(channeltest.Said{User: "9", Name: "Eve", Chat: group, Text: "The party is on Friday."})
+	c.telegram.Say(channeltest.UserMessage{User: "9", Name: "Eve", Chat: group, Text: "The party is on Friday."})
 	c.sayIn(group, 9, "Eve", "When is it?")
 	if got := c.last(group, 2).Text; got != "You said <b>Eve: When is it?</b>" {
 		t.Errorf("the reply is %q", got)
@@ -90,7 +91,7 @@ func TestABurstIsOneTurn(t *testing.T) {
 	c := openChatsWith(t, "coalesce: 1s")
 	c.pair(7, "Ada")
 	c.say(7, "Ada", "First line")
-	id := c.telegram.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Secand line"})
+	id := c.telegram.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Secand line"})
 	c.telegram.Edit("7", id, "Second line")
 	c.say(7, "Ada", "Third line")
 	c.last("7", 2)
@@ -391,7 +392,8 @@ func TestAFileOfAChatIsRead(t *testing.T) {
 	t.Parallel()
 	c := openChats(t)
 	c.pair(7, "Ada")
-	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Sum this up"}, []byte("The plan: sail to Rome."))
+	c.telegram.SayWith(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Sum this up"},
+		[]byte("The plan: sail to Rome."))
 	c.last("7", 2)
 	if got := c.lastRequest(); !strings.Contains(got, "Sum this up") ||
 		!strings.Contains(got, "The plan: sail to Rome.") {
@@ -400,18 +402,18 @@ func TestAFileOfAChatIsRead(t *testing.T) {
 	if n := c.count("select count(*) from cairn.turns where tainted"); n != 1 {
 		t.Errorf("%d tainted turns", n)
 	}
-	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada"}, []byte("\x89PNG\r\n\x1a\n"))
+	c.telegram.SayWith(channeltest.UserMessage{User: "7", Name: "Ada"}, []byte("\x89PNG\r\n\x1a\n"))
 	if got := c.last("7", 3).Text; got != "I could not read the image: the model does not take images." {
 		t.Errorf("an image alone: %q", got)
 	}
-	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Look"}, []byte("\x89PNG\r\n\x1a\n"))
+	c.telegram.SayWith(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Look"}, []byte("\x89PNG\r\n\x1a\n"))
 	if got := c.last("7", 4).Text; !strings.Contains(got, "the model does not take images") {
 		t.Errorf("an image with a text: %q", got)
 	}
 	if got := c.lastRequest(); !strings.Contains(got, "[image notes.txt: not read]") {
 		t.Errorf("the model read %s", got)
 	}
-	c.telegram.SayWith(channeltest.Said{User: "7", Name: "Ada"}, []byte("\x7fELF\x00\x01"))
+	c.telegram.SayWith(channeltest.UserMessage{User: "7", Name: "Ada"}, []byte("\x7fELF\x00\x01"))
 	if got := c.last("7", 5).Text; !strings.Contains(got, "PDF and DOCX") {
 		t.Errorf("a program alone: %q", got)
 	}

@@ -81,7 +81,7 @@ func (s *screens) chats() []screenChat {
 }
 
 func (c screenChat) say(text string) {
-	c.Say(channeltest.Said{User: "7", Name: "Ada", Chat: c.id, Text: text, Mention: c.name == "telegram"})
+	c.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: c.id, Text: text, Mention: c.name == "telegram"})
 }
 
 // got returns the messages of the bot in the chat.
@@ -126,7 +126,7 @@ func TestChatsShowPartialReplies(t *testing.T) {
 	for _, c := range s.chats() {
 		c.say("Tell me a story")
 	}
-	s.telegram.Say(channeltest.Said{User: "8", Name: "Ben", Text: "Tell me a story"})
+	s.telegram.Say(channeltest.UserMessage{User: "8", Name: "Ben", Text: "Tell me a story"})
 	first := map[string]channeltest.Message{}
 	for _, c := range s.chats() {
 		first[c.name] = c.shows(t)
@@ -166,7 +166,7 @@ func TestAPartialReplyOutlivesItsGateway(t *testing.T) {
 	for _, c := range s.chats() {
 		c.say("Tell me a story")
 	}
-	s.telegram.Say(channeltest.Said{User: "8", Name: "Ben", Text: "Tell me a story"})
+	s.telegram.Say(channeltest.UserMessage{User: "8", Name: "Ben", Text: "Tell me a story"})
 	for _, c := range s.chats() {
 		first[c.name] = c.shows(t)
 	}

@@ -163,13 +163,13 @@ func (c *chats) chat(id string) (out []string) {
 
 // say makes a user of Telegram write in the private chat.
 func (c *chats) say(user int64, name, text string) {
-	c.telegram.Say(channeltest.Said{User: strconv.FormatInt(user, 10), Name: name, Text: text})
+	c.telegram.Say(channeltest.UserMessage{User: strconv.FormatInt(user, 10), Name: name, Text: text})
 }
 
 // sayIn makes a user of Telegram mention the bot in a group.
 func (c *chats) sayIn(group string, user int64, name, text string) {
 	c.telegram.Say(
-		channeltest.Said{User: strconv.FormatInt(user, 10), Name: name, Chat: group, Text: text, Mention: true},
+		channeltest.UserMessage{User: strconv.FormatInt(user, 10), Name: name, Chat: group, Text: text, Mention: true},
 	)
 }
 

@@ -20,7 +20,7 @@ func withTranscriber(o *config.Config) { o.TranscribeModel = "whisper-1" }
 
 // speak makes Ada send a recording.
 func (c *chats) speak(caption, ogg string) {
-	c.telegram.SayFile(channeltest.Said{User: "7", Name: "Ada", Text: caption}, telegramtest.Voice, []byte(ogg))
+	c.telegram.SayFile(channeltest.UserMessage{User: "7", Name: "Ada", Text: caption}, telegramtest.Voice, []byte(ogg))
 }
 
 func TestAVoiceMessageIsTranscribedOnce(t *testing.T) {
@@ -171,9 +171,9 @@ func TestAnErasureRemovesAttachments(t *testing.T) {
 	c.pair(7, "Ada")
 	c.speak("", recording)
 	c.last("7", 2)
-	c.telegram.SayFile(channeltest.Said{User: "7", Name: "Ada", Text: "Look"}, telegramtest.Photo, []byte(png))
+	c.telegram.SayFile(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Look"}, telegramtest.Photo, []byte(png))
 	c.last("7", 3)
-	c.telegram.SayFile(channeltest.Said{User: "7", Name: "Ada", Text: "/help"}, telegramtest.Photo, []byte(png))
+	c.telegram.SayFile(channeltest.UserMessage{User: "7", Name: "Ada", Text: "/help"}, telegramtest.Photo, []byte(png))
 	c.last("7", 4)
 	if n := c.count("select count(*) from cairn.attachments where event_id is not null"); n != 0 {
 		t.Errorf("%d attachments of events that are no messages", n)

@@ -120,8 +120,8 @@ func InsertAll(m prompt.Material) (string, error) {
 	return string(raw), err
 }
 
-// Said returns messages of a user, a day apart.
-func Said(texts ...string) (out []transcript.Message) {
+// Dialogue returns messages of a user, a day apart.
+func Dialogue(texts ...string) (out []transcript.Message) {
 	for i, text := range texts {
 		out = append(out, transcript.Message{Role: transcript.User, Name: "Vera", Content: text,
 			Time: time.Date(2024, 3, 1+i, 9, 0, 0, 0, time.UTC)})
@@ -135,7 +135,7 @@ func Lessons(n int) (out []bank.ImportedTrace) {
 	for i := range n {
 		plant := plants[i%len(plants)]
 		out = append(out, bank.ImportedTrace{ID: fmt.Sprintf("t%d", i),
-			Messages: Said("Hello! How are you today?",
+			Messages: Dialogue("Hello! How are you today?",
 				fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i),
 				"Thanks, that is nice!", fmt.Sprintf("My sister prefers %s jam.", plant)),
 			Questions: []bank.ImportedQuestion{

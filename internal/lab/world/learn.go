@@ -171,7 +171,7 @@ func (l learner) learn(from standing) (out evolution, err error) {
 			return out, err
 		}
 		made := designer.Describe(edit.Changes)
-		if !c.Promote || c.Mean < leastGain {
+		if !c.Promote || c.Mean < minGain {
 			out.Refused = append(out.Refused, made)
 			continue
 		}
@@ -183,9 +183,9 @@ func (l learner) learn(from standing) (out evolution, err error) {
 	return out, err
 }
 
-// leastGain is the minimum gain of an edit. With a smaller gain, an additional skill only makes the
+// minGain is the minimum gain of an edit. With a smaller gain, an additional skill only makes the
 // choice harder.
-const leastGain = 0.005
+const minGain = 0.005
 
 // gate returns the gate for edits in a simulation. It has few resamples, because it runs hundreds of times.
 func gate() designer.Gate {
@@ -211,7 +211,7 @@ func (l learner) follow(
 	added := slices.ContainsFunc(edit.Changes, func(d memoryskill.Difference) bool {
 		return d.Kind == memoryskill.Added
 	})
-	if !added && mean(tried) < mean(best)-leastGain {
+	if !added && mean(tried) < mean(best)-minGain {
 		return s, tried, nil
 	}
 	return l.further(s, tried, stage, memoryskill.Fresh(edit.Changes, l.recipe.AddedOnly))

@@ -16,7 +16,7 @@ import (
 // Limits of the images of a request. Older ones are only named in the text of their messages.
 const (
 	imageTurns = 3        // turns after that of its message in which a request has an image
-	mostImages = 10       // of a request
+	maxImages  = 10       // of a request
 	imageBytes = 50 << 20 // of all images of a request
 )
 
@@ -44,7 +44,7 @@ func (st *runState) images(short bool) map[int][]llm.Image {
 		if !st.spec.Images || f.Kind != media.Image || short && f.Turn != st.turn.Number {
 			continue
 		}
-		if n, size = n+1, size+f.Bytes; n > mostImages || size > imageBytes {
+		if n, size = n+1, size+f.Bytes; n > maxImages || size > imageBytes {
 			break
 		}
 		out[f.Seq] = slices.Insert(out[f.Seq], 0, llm.Image{URL: f.URL()})

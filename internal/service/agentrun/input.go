@@ -39,8 +39,8 @@ func tokensOf(r llm.Request) int {
 	return n
 }
 
-// leastChars is the minimum length of a message that Fitted shortens.
-const leastChars = 100
+// minChars is the minimum length of a message that Fitted shortens.
+const minChars = 100
 
 // Fitted shortens the messages of a material, the longest first, until it has at most the given
 // number of tokens. If that is not enough, it drops the history.
@@ -57,7 +57,7 @@ func Fitted(m prompt.Material, tokens int) prompt.Material {
 	for _, one := range m.Messages {
 		longest = max(longest, len([]rune(one.Content)))
 	}
-	for chars := longest / 2; tokens > 0 && size() > tokens && chars >= leastChars; chars /= 2 {
+	for chars := longest / 2; tokens > 0 && size() > tokens && chars >= minChars; chars /= 2 {
 		for i := range m.Messages {
 			m.Messages[i].Content = transcript.Clip(m.Messages[i].Content, chars)
 		}

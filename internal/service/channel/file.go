@@ -18,9 +18,9 @@ import (
 
 // Limits of the files of a message.
 const (
-	mostFiles     = media.MostImages
-	mostFileRunes = 20_000 // of the text of all files
-	fileTime      = 30 * time.Second
+	maxFiles     = media.MaxImages
+	maxFileRunes = 20_000 // of the text of all files
+	fileTime     = 30 * time.Second
 )
 
 // Limits of reading files.
@@ -98,7 +98,7 @@ func (s *Service) readEvent(ctx context.Context, a Account, ref channel.EventRef
 // known before and after each parsing, so that none is repeated. The platform is not asked again for a file that it
 // does not give.
 func (s *Service) withFiles(ctx context.Context, a Account, e *channel.Event, save func() error) error {
-	asked, left := !e.Group || e.Mentioned || a.Profile.Unasked, mostFileRunes
+	asked, left := !e.Group || e.Mentioned || a.Profile.Unasked, maxFileRunes
 	for _, f := range e.Attachments {
 		left -= f.Runes
 	}
@@ -150,7 +150,7 @@ func withoutOpenFiles(said []channel.StoredEvent) []channel.StoredEvent {
 // unwanted returns why a file is not fetched, by what the sender states about it.
 func (s *Service) unwanted(f channel.Attachment, position int, asked bool) media.Problem {
 	switch {
-	case position >= mostFiles:
+	case position >= maxFiles:
 		return media.TooMany
 	case f.Kind != "" && !asked:
 		return media.Unasked

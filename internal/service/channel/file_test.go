@@ -40,7 +40,7 @@ func reading() (*Service, *shelf) {
 		}}}
 	return s, &shelf{files: map[string]string{"photo": "\x89PNG\r\n\x1a\n", "voice": "OggS", "notes": "Buy milk.",
 		"empty": "", "program": "\x00\x01", "huge": strings.Repeat("x", media.MaxVoice+1),
-		"long": strings.Repeat("y", mostFileRunes+100)}}
+		"long": strings.Repeat("y", maxFileRunes+100)}}
 }
 
 // read returns an event with its files, and the contents that were saved with it.
@@ -104,7 +104,7 @@ func TestFilesAreNotFetchedInVain(t *testing.T) {
 	all := []channel.Attachment{photo, photo, photo, photo, photo, photo}
 	said := channel.Event{Kind: channel.Message, Attachments: all}
 	e, _ := s.read(t, platform, said)
-	if len(platform.fetched) != mostFiles || e.Attachments[mostFiles].Problem != media.TooMany {
+	if len(platform.fetched) != maxFiles || e.Attachments[maxFiles].Problem != media.TooMany {
 		t.Errorf("%d of %d files are fetched", len(platform.fetched), len(all))
 	}
 	platform.fetched = nil
@@ -131,13 +131,13 @@ func TestTheTextOfFilesIsLimited(t *testing.T) {
 	s, platform := reading()
 	e, _ := s.read(t, platform, channel.Event{Kind: channel.Message, Text: "Read",
 		Attachments: []channel.Attachment{{Ref: "long"}, {Ref: "long"}}})
-	if n := strings.Count(e.Text, "y"); n > mostFileRunes || !strings.HasPrefix(e.Text, "Read\n\n[file ]") {
+	if n := strings.Count(e.Text, "y"); n > maxFileRunes || !strings.HasPrefix(e.Text, "Read\n\n[file ]") {
 		t.Errorf("%d characters of the files are in the message: %.40q", n, e.Text)
 	}
-	platform.files["long"] = strings.Repeat("y", mostFileRunes)
+	platform.files["long"] = strings.Repeat("y", maxFileRunes)
 	e, _ = s.read(t, platform, channel.Event{Kind: channel.Message,
 		Attachments: []channel.Attachment{{Ref: "long"}, {Ref: "long"}}})
-	if n := strings.Count(e.Text, "y"); n != mostFileRunes || e.Attachments[1].Problem != media.TooLarge {
+	if n := strings.Count(e.Text, "y"); n != maxFileRunes || e.Attachments[1].Problem != media.TooLarge {
 		t.Errorf("%d characters of the files are in the message, the second file is %q", n, e.Attachments[1].Problem)
 	}
 }

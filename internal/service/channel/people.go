@@ -30,7 +30,7 @@ const (
 const (
 	codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // without 0, O, 1 and I
 	codeLength   = 8
-	mostPairings = 3 // of an account at a time
+	maxPairings  = 3 // of an account at a time
 )
 
 func newCode() string {
@@ -48,7 +48,7 @@ func (s *Service) pair(ctx context.Context, a Account, e channel.Event) error {
 	tell, err := s.Store.PutPairing(
 		ctx,
 		channel.Pairing{Account: a.Name, User: e.Sender.ID, Name: e.Sender.Name, Code: code},
-		mostPairings,
+		maxPairings,
 	)
 	if err != nil || !tell {
 		return err

@@ -32,7 +32,7 @@ func (s *Service) stop(ctx context.Context, in channel.CommandInput) (channel.Co
 }
 
 const (
-	mostLines = 2000 // latest messages of a conversation that a command uses
+	maxLines  = 2000 // latest messages of a conversation that a command uses
 	pageLines = 500
 )
 
@@ -48,7 +48,7 @@ func (s *Service) lines(ctx context.Context, in channel.CommandInput) (out []tra
 				ToolCallID: l.ToolCallID, Time: l.CreatedAt})
 		}
 		if len(page) < pageLines {
-			return out[max(0, len(out)-mostLines):], nil
+			return out[max(0, len(out)-maxLines):], nil
 		}
 		after = page[len(page)-1].Seq
 	}

@@ -107,9 +107,9 @@ func checkInput(m transcript.Message) error {
 // checkFiles refuses too many or too large files of a message. Those of chat platforms are checked before they are
 // stored.
 func checkFiles(files []transcript.Attachment) error {
-	if len(files) > media.MostImages {
+	if len(files) > media.MaxImages {
 		return fault.New(fault.TooLarge, fmt.Sprintf("message has %d files, the limit is %d", len(files),
-			media.MostImages), "send the files in several messages")
+			media.MaxImages), "send the files in several messages")
 	}
 	for _, f := range files {
 		if limit := f.Kind.Limit(); len(f.Content) > limit {

@@ -51,7 +51,7 @@ func TestAcceptRefusesFilesOverTheLimits(t *testing.T) {
 	b := setup(t)
 	large := image("")
 	large.Content = bytes.Repeat([]byte("x"), media.MaxImage+1)
-	six := make([]transcript.Attachment, media.MostImages+1)
+	six := make([]transcript.Attachment, media.MaxImages+1)
 	for i := range six {
 		six[i] = image("x")
 	}

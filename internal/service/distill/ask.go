@@ -175,7 +175,7 @@ func (j job) fit(m prompt.Material) prompt.Material {
 func sizeOf(m prompt.Material) int {
 	m.Findings = nil
 	text, _ := prompt.User(m) // a material always encodes
-	return lang.MostTokens(text)
+	return lang.MaxTokens(text)
 }
 
 // shortChars is the length to which messages are clipped if the input was too long.

@@ -15,8 +15,8 @@ const (
 
 // Limits of observations.
 const (
-	leastObserved = 2_000 // input tokens; endpoints do not cache short prefixes
-	hitShare      = 4     // a hit is at least one part in so many of the input: more than the system message
+	minObserved = 2_000 // input tokens; endpoints do not cache short prefixes
+	hitShare    = 4     // a hit is at least one part in so many of the input: more than the system message
 )
 
 // caches remembers which models have read shared windows from a cache.
@@ -27,7 +27,7 @@ type caches struct {
 
 // note records the usage of a request with a shared window. first is the one that can only write to a cache.
 func (c *caches) note(model string, u llm.Usage, first bool) {
-	if u.Estimated || u.Input < leastObserved {
+	if u.Estimated || u.Input < minObserved {
 		return
 	}
 	hit := u.Cached*hitShare >= u.Input

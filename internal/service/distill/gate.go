@@ -52,13 +52,13 @@ func (j job) findings(t distillation.Task, current, next skill.Version, head *sk
 
 // Limits of the conversations with which an update is checked.
 const (
-	mostHeldOut     = 8
+	maxHeldOut      = 8
 	heldOutMessages = 400 // of each
 )
 
 // heldOut returns conversations that a skill was learnt from before the run, except failed ones.
 func heldOut(ctx context.Context, tx store.Tx, j job, id int64) (out [][]transcript.Message, err error) {
-	conversations, err := tx.Skills().LearntFrom(ctx, id, j.run.Conversation, mostHeldOut)
+	conversations, err := tx.Skills().LearntFrom(ctx, id, j.run.Conversation, maxHeldOut)
 	if err != nil {
 		return nil, err
 	}

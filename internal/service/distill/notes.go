@@ -45,7 +45,7 @@ func (s *Service) findings(ctx context.Context, j job, t distillation.Task, view
 
 func findingTokens(all []prompt.Finding) (n int) {
 	for _, f := range all {
-		n += messageTokens + lang.MostTokens(f.Text) + 2*len(f.Evidence)
+		n += messageTokens + lang.MaxTokens(f.Text) + 2*len(f.Evidence)
 	}
 	return n
 }

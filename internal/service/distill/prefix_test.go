@@ -150,7 +150,7 @@ func TestTaskLongerThanAWindowIsDraftedFromCitedNotes(t *testing.T) {
 	}
 	for _, r := range d.model.all {
 		m := r.Messages[0]
-		if n := lang.MostTokens(r.System + m.Prefix + m.Content); n > context*3/4 {
+		if n := lang.MaxTokens(r.System + m.Prefix + m.Content); n > context*3/4 {
 			t.Errorf("%s: %d tokens", r.Label.Stage, n)
 		}
 	}

@@ -94,9 +94,9 @@ func clipped(m prompt.Message, chars int) prompt.Message {
 func tokens(messages []prompt.Message) int {
 	n := 0
 	for _, m := range messages {
-		n += messageTokens + lang.MostTokens(m.Content)
+		n += messageTokens + lang.MaxTokens(m.Content)
 		for _, call := range m.ToolCalls {
-			n += lang.MostTokens(call)
+			n += lang.MaxTokens(call)
 		}
 	}
 	return n
@@ -151,15 +151,15 @@ func rangesOf(window []prompt.Message, inTask map[int]bool) (part []prompt.Messa
 
 // Limits of excerpts.
 const (
-	excerptShare  = 8 // one part in so many of the task
-	leastExcerpts = 500
-	mostExcerpts  = 6_000
+	excerptShare = 8 // one part in so many of the task
+	minExcerpts  = 500
+	maxExcerpts  = 6_000
 )
 
 // excerpts returns the messages that a draft cites, shortened to a fraction of the task.
 func (j job) excerpts(t distillation.Task) []prompt.Message {
 	cited := transcript.Material(j.messages(t.Draft.Evidence), j.spec.Limits.ToolOutputChars)
-	limit := min(max(tokens(j.task(t))/excerptShare, leastExcerpts), mostExcerpts)
+	limit := min(max(tokens(j.task(t))/excerptShare, minExcerpts), maxExcerpts)
 	for chars := 1200; tokens(cited) > limit && chars >= 75; chars /= 2 {
 		for i, m := range cited {
 			cited[i] = clipped(m, chars)

@@ -22,9 +22,9 @@ import (
 // many adds n memories about a few persons to workspace A.
 func (d *dumps) many(n int) {
 	d.t.Helper()
-	for at := 0; at < n; at += memories.MostBatched {
+	for at := 0; at < n; at += memories.MaxBatched {
 		var in []memories.BatchMemory
-		for i := at; i < min(at+memories.MostBatched, n); i++ {
+		for i := at; i < min(at+memories.MaxBatched, n); i++ {
 			said := time.Date(2024, 3, 1, 0, i, 0, 0, time.UTC)
 			in = append(in, memories.BatchMemory{Type: memory.Personal, Target: fmt.Sprintf("Person %d", i%7),
 				NewMemory: memories.NewMemory{Content: fmt.Sprintf("Owns crate %d of %d kites.", i, i%90),

@@ -21,8 +21,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// mostLine is the maximum length of a line in bytes: a memory with all its versions.
-const mostLine = 32 << 20
+// maxLine is the maximum length of a line in bytes: a memory with all its versions.
+const maxLine = 32 << 20
 
 // reader reads lines. Its number of lines starts at 1.
 type reader struct {
@@ -33,7 +33,7 @@ type reader struct {
 
 func newReader(r io.Reader) *reader {
 	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 64<<10), mostLine)
+	s.Buffer(make([]byte, 64<<10), maxLine)
 	return &reader{s: s}
 }
 
@@ -59,7 +59,7 @@ func (r *reader) line() []byte { return r.s.Bytes() }
 // err returns the error because of which next returned false.
 func (r *reader) err() error {
 	if errors.Is(r.s.Err(), bufio.ErrTooLong) {
-		return fault.New(fault.TooLarge, fmt.Sprintf("line %d has more than %d bytes", r.n+1, mostLine), "")
+		return fault.New(fault.TooLarge, fmt.Sprintf("line %d has more than %d bytes", r.n+1, maxLine), "")
 	}
 	return r.s.Err()
 }

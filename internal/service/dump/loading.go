@@ -266,7 +266,7 @@ func (r *referring) history(ctx context.Context, h dumpfile.History) error {
 	if err != nil {
 		return err
 	}
-	said := memory.Said(c.Messages)
+	said := memory.Dialogue(c.Messages)
 	sum, err := memory.HistorySum(r.ws, said)
 	if err != nil {
 		return err

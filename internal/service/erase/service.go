@@ -89,7 +89,7 @@ func (s *Service) Accept(ctx context.Context, t erasure.Target) (erasure.Erasure
 // Fence stores the tombstone, and waits until all transactions that were active in the workspace have
 // ended.
 func (s *Service) Fence(ctx context.Context, in contract.EraseRef) error {
-	if err := s.bury(ctx, in.Erasure); err != nil {
+	if err := s.addTombstone(ctx, in.Erasure); err != nil {
 		return err
 	}
 	return s.Store.FenceErasure(ctx, in.Erasure)

@@ -13,7 +13,7 @@ import (
 const tombstones = "erased"
 
 // bury stores the tombstone of an erasure before its first deletion.
-func (s *Service) bury(ctx context.Context, id int64) error {
+func (s *Service) addTombstone(ctx context.Context, id int64) error {
 	t, err := s.Store.Tombstone(ctx, id)
 	if err != nil {
 		return err

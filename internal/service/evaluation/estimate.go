@@ -51,7 +51,7 @@ type shape struct{ spans, tokens, questions int }
 func (s Spec) estimate(samples []Sample, banks map[string]int, prices llm.Prices) Estimate {
 	shapes := map[string]shape{}
 	for _, one := range samples {
-		said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Said(one.Messages))
+		said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Dialogue(one.Messages))
 		of := shape{questions: len(s.asked(one))}
 		for _, span := range executor.Spans(said, s.Keeping.Spanning) {
 			of.spans++

@@ -44,7 +44,7 @@ type SourceMessage struct {
 }
 
 const (
-	mostExcerpts  = 20
+	maxExcerpts   = 20
 	excerptLines  = 12
 	messageLength = 600
 )
@@ -52,7 +52,7 @@ const (
 // Evidence reads the beginnings of parts of conversations. It omits those that were erased.
 func (s *Service) Evidence(ctx context.Context, ws int64, sources []skill.Source) ([]Excerpt, error) {
 	out := []Excerpt{}
-	for _, from := range sources[:min(len(sources), mostExcerpts)] {
+	for _, from := range sources[:min(len(sources), maxExcerpts)] {
 		c, err := s.Store.Excerpt(ctx, ws, from.Conversation, from.From, min(from.To, from.From+excerptLines-1))
 		if fault.CodeOf(err) == fault.NotFound {
 			continue

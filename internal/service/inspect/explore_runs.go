@@ -139,7 +139,7 @@ func (s *Service) Spent(ctx context.Context, ws int64) (tokens, micros int64, er
 
 const (
 	usualDays = 30
-	mostDays  = 366
+	maxDays   = 366
 )
 
 // Days returns a range of local dates, both included. Without a last date, it ends today, and without a first one, it
@@ -157,10 +157,10 @@ func Days(zone, first, last string) (from, to time.Time, err error) {
 	if from, err = date("from", first, to.AddDate(0, 0, -usualDays+1)); err != nil {
 		return from, to, err
 	}
-	if to.Before(from) || to.Sub(from) > mostDays*24*time.Hour {
+	if to.Before(from) || to.Sub(from) > maxDays*24*time.Hour {
 		return from, to, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid dates %s to %s",
 			from.Format(time.DateOnly), to.Format(time.DateOnly)),
-			fmt.Sprintf("use at most %d days, the first date first", mostDays))
+			fmt.Sprintf("use at most %d days, the first date first", maxDays))
 	}
 	return from, to, nil
 }

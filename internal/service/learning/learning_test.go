@@ -87,7 +87,7 @@ func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 	k := bank.DefaultSpanOptions()
 	k.K = 2
 	r, err := l.Builds.Accept(ctx, build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(), Keeping: k,
-		Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
+		Messages: pgtest.Dialogue("The greenhouse has nine lemon trees.")})
 	testkit.Must(t, err)
 	_, err = l.Builds.BuildSpan(ctx, r.Ref, 0)
 	testkit.Must(t, err)
@@ -126,7 +126,7 @@ func TestARunThatIsNotStartedIsLeftToTheRelay(t *testing.T) {
 	s := &starter{}
 	l := pgtest.OpenLearning(t, func(p *learning.Ports) { p.Starter = s })
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
-		Keeping: bank.DefaultSpanOptions(), Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
+		Keeping: bank.DefaultSpanOptions(), Messages: pgtest.Dialogue("The greenhouse has nine lemon trees.")})
 	if err != nil || len(s.started) != 1 || s.started[0].Ref != r.Ref || l.DB.Rows("outbox") != "outbox 1" {
 		t.Errorf("%v, %v, %s", s.started, err, l.DB.Rows("outbox"))
 	}

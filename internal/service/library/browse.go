@@ -100,7 +100,7 @@ func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, status
 	limit := cmp.Or(in.Limit, ListedAtOnce)
 	looked := limit
 	if in.Category != "" { // other categories may rank higher, so read all matches
-		looked = MostListed
+		looked = MaxListed
 	}
 	found, err := l.Finder.SkillsThatAre(ctx, ws, in.Query, statuses, looked)
 	if err != nil {

@@ -24,7 +24,7 @@ type CuratorEmbedder interface {
 
 const (
 	curateNearCosine = 0.90 // cosine similarity of descriptions with the same meaning
-	mostPairs        = 50   // limit of pairs in a report
+	maxPairs         = 50   // limit of pairs in a report
 )
 
 // similar compares every pair of skills; a workspace has a few hundred. Without the embedder, only
@@ -55,7 +55,7 @@ func (s *Curator) similar(ctx context.Context, skills []readmodel.CuratedSkill) 
 	slices.SortStableFunc(out, func(a, b SimilarPair) int {
 		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.One, b.One))
 	})
-	return out[:min(len(out), mostPairs)]
+	return out[:min(len(out), maxPairs)]
 }
 
 func compare(a, b readmodel.CuratedSkill) (SimilarPair, bool) {

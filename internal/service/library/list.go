@@ -15,8 +15,8 @@ import (
 const (
 	// ListedAtOnce is the default length of a page.
 	ListedAtOnce = 100
-	// MostListed is the maximum length of a page.
-	MostListed = 200
+	// MaxListed is the maximum length of a page.
+	MaxListed = 200
 )
 
 // Filter selects skills and a page.
@@ -24,7 +24,7 @@ type Filter struct {
 	Statuses []skill.Status // empty selects active, candidate and draft
 	Category string         // empty selects all
 	Holds    string         // text in the name or description, case-insensitive
-	Limit    int            // 1–MostListed; 0 means ListedAtOnce
+	Limit    int            // 1–MaxListed; 0 means ListedAtOnce
 	Cursor   string         // of the previous page; empty for the first
 }
 
@@ -41,9 +41,9 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 	if limit == 0 {
 		limit = ListedAtOnce
 	}
-	if limit < 1 || limit > MostListed {
+	if limit < 1 || limit > MaxListed {
 		return out, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("invalid limit: must be 1 to %d, got %d", MostListed, f.Limit),
+			fmt.Sprintf("invalid limit: must be 1 to %d, got %d", MaxListed, f.Limit),
 			"use a smaller limit, and continue with the cursor")
 	}
 	// One more skill shows whether another page follows.

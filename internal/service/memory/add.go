@@ -68,8 +68,8 @@ type BatchMemory struct {
 	Refused *ItemResult `json:"refused,omitempty"`
 }
 
-// MostBatched is the maximum number of memories in a batch.
-const MostBatched = 1000
+// MaxBatched is the maximum number of memories in a batch.
+const MaxBatched = 1000
 
 // AddBatch is AddMemories for memories of any targets, which it registers, in one transaction. An
 // invalid memory fails alone, even if all are invalid. It requires a user.
@@ -77,10 +77,10 @@ func (l *LongTermService) AddBatch(ctx context.Context, a agent.Actor, in []Batc
 	if err := RequirePerson(a, "adding a batch"); err != nil {
 		return nil, err
 	}
-	if len(in) == 0 || len(in) > MostBatched {
+	if len(in) == 0 || len(in) > MaxBatched {
 		return nil, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("batch has %d memories, want 1 to %d", len(in), MostBatched),
-			fmt.Sprintf("send at most %d memories in one batch", MostBatched))
+			fmt.Sprintf("batch has %d memories, want 1 to %d", len(in), MaxBatched),
+			fmt.Sprintf("send at most %d memories in one batch", MaxBatched))
 	}
 	all, named := make([]addition, len(in)), make([]memory.Target, len(in))
 	for i := range in {
@@ -195,7 +195,7 @@ func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
 		return false, fault.New(fault.InvalidArgument, "event_time is out of range",
 			"use a year from 1 to 9999, for example 2026-03-01T10:00:00Z")
 	}
-	if err := fault.CheckNumber("importance", m.Importance, -fault.MostNumber, fault.MostNumber); err != nil {
+	if err := fault.CheckNumber("importance", m.Importance, -fault.MaxNumber, fault.MaxNumber); err != nil {
 		return false, err
 	}
 	m.Metadata = memory.Metadata{}.With(m.Metadata)

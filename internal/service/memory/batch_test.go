@@ -90,7 +90,7 @@ func TestABatchHasALimitAndNeedsAUser(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	var lines []string
-	for i := range memories.MostBatched + 1 {
+	for i := range memories.MaxBatched + 1 {
 		lines = append(lines, fmt.Sprintf("Ann: Owns crate %d", i))
 	}
 	for what, in := range map[string][]memories.BatchMemory{"too many": batched(lines...), "none": nil} {

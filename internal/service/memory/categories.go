@@ -14,10 +14,10 @@ const (
 	// mem0Facts, the member that stores them.
 	categoriesMember = "categories"
 
-	mostCategories = 3   // of a memory, if no model has named them
-	leastCategory  = 0.4 // lowest cosine of a memory and a category, if they share no word
-	categoryShare  = 0.6 // of the best score, below which another category does not fit
-	sharedWord     = 0.5 // score of a word that a memory and a category share
+	maxCategories = 3   // of a memory, if no model has named them
+	minCategory   = 0.4 // lowest cosine of a memory and a category, if they share no word
+	categoryShare = 0.6 // of the best score, below which another category does not fit
+	sharedWord    = 0.5 // score of a word that a memory and a category share
 )
 
 // categorize sets the categories of a new entry: those that its model has named, else those whose name and
@@ -69,7 +69,7 @@ func (g *writing) closest(e memory.Entry) (out []string) {
 			}
 		}
 		near := dot(g.w.Vectors[text], g.w.Vectors[c.Text()])
-		if score > 0 || near >= leastCategory {
+		if score > 0 || near >= minCategory {
 			fitting = append(fitting, scored{c.Name, score + max(near, 0)})
 		}
 	}
@@ -83,7 +83,7 @@ func (g *writing) closest(e memory.Entry) (out []string) {
 		return 0
 	})
 	for _, f := range fitting {
-		if len(out) < mostCategories && f.score >= categoryShare*fitting[0].score {
+		if len(out) < maxCategories && f.score >= categoryShare*fitting[0].score {
 			out = append(out, f.name)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/store"
 )
 
-// MostListed is the maximum number of entries per page.
-const MostListed = 1000
+// MaxListed is the maximum number of entries per page.
+const MaxListed = 1000
 
 // page validates a filter. The IDs of its targets become keys.
 func (l *LongTermService) page(in memory.Filter) (memory.Filter, error) {
@@ -25,8 +25,8 @@ func (l *LongTermService) page(in memory.Filter) (memory.Filter, error) {
 	if len(in.Types) == 0 {
 		in.Types = memory.LongTermTypes
 	}
-	if in.Limit < 1 || in.Limit > MostListed {
-		in.Limit = MostListed
+	if in.Limit < 1 || in.Limit > MaxListed {
+		in.Limit = MaxListed
 	}
 	keys := make([]string, len(in.Targets))
 	for i, id := range in.Targets {
@@ -144,7 +144,7 @@ func (l *LongTermService) DeleteWhere(ctx context.Context, a agent.Actor, in mem
 	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 && in.Where == nil {
 		return nil, fault.New(fault.InvalidArgument, "filter is required", "filter by type, target or metadata")
 	}
-	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
+	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MaxListed
 	none := []ItemResult{}
 	return Once(ctx, l.Store.InWorkspace, a, "delete_memories", in,
 		func(ctx context.Context, tx store.Tx) ([]ItemResult, error) {

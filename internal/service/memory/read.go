@@ -145,12 +145,12 @@ type Source struct {
 
 const (
 	usualResults = 6
-	// MostResults is the maximum number of results of a search.
-	MostResults = 50
+	// MaxResults is the maximum number of results of a search.
+	MaxResults = 50
 )
 
-// Said is the type of a search result that is a turn of a conversation.
-const Said memory.Type = "turn"
+// TypeTurn is the type of a search result that is a turn of a conversation.
+const TypeTurn memory.Type = "turn"
 
 // sources lists the memory types of each source. Turns have no memory type.
 var sources = map[string][]memory.Type{"memory": slices.Concat(memory.PromptTypes, memory.LongTermTypes),
@@ -168,8 +168,8 @@ func (k *PromptService) Search(ctx context.Context, a agent.Actor, in SearchArgs
 	if in.K == 0 {
 		in.K = usualResults
 	}
-	if in.K < 1 || in.K > MostResults {
-		return out, fault.Newf(fault.InvalidArgument, "invalid k %d: must be 1 to %d", in.K, MostResults)
+	if in.K < 1 || in.K > MaxResults {
+		return out, fault.Newf(fault.InvalidArgument, "invalid k %d: must be 1 to %d", in.K, MaxResults)
 	}
 	if len(in.Sources) == 0 {
 		in.Sources = []string{"memory", "notes"}
@@ -222,7 +222,7 @@ func (k *PromptService) Search(ctx context.Context, a agent.Actor, in SearchArgs
 
 // turnResult returns the search result for a turn.
 func turnResult(a agent.Actor, f index.Result) FoundMemory {
-	r := FoundMemory{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score,
+	r := FoundMemory{ID: f.ID, Type: TypeTurn, Content: f.Text, Score: f.Score,
 		Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
 	if a.Origin != agent.OriginUser {
 		r.Content = Sanitize("turn", f.ID, f.Text)

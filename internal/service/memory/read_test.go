@@ -115,7 +115,7 @@ func TestASearchThatCannotBeMeantIsRefused(t *testing.T) {
 	for what, in := range map[string]memories.SearchArgs{
 		"no query":          {Query: " "},
 		"a long query":      {Query: strings.Repeat("x", memories.QueryRunes+1)},
-		"too many":          {Query: "x", K: memories.MostResults + 1},
+		"too many":          {Query: "x", K: memories.MaxResults + 1},
 		"a negative number": {Query: "x", K: -1},
 		"an unknown source": {Query: "x", Sources: []string{"web"}},
 	} {

@@ -36,7 +36,7 @@ type RankedItem struct {
 
 // Rank returns the active memories that match a query, best first, of all targets.
 func (l *LongTermService) Rank(ctx context.Context, ws int64, in SearchRequest) ([]RankedItem, error) {
-	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
+	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MaxFound}
 	if len(in.Types) > 0 {
 		r.Kinds = append(r.Kinds, index.KindMemory)
 	}
@@ -77,9 +77,9 @@ type RetrieveArgs struct {
 // Limits of retrieval.
 const (
 	UsualTopK       = 20
-	MostTopK        = 100
-	MostWants       = 16
-	mostHits        = 60 // per call
+	MaxTopK         = 100
+	MaxWants        = 16
+	maxHits         = 60 // per call
 	parallelQueries = 4  // concurrent queries
 )
 
@@ -101,15 +101,15 @@ const NothingFound = "(no memories found)"
 // order of the queries.
 func (l *LongTermService) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out RetrieveResult,
 	err error) {
-	if n := len(in.Wants); n == 0 || n > MostWants {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("call has %d queries, want 1 to %d", n, MostWants),
+	if n := len(in.Wants); n == 0 || n > MaxWants {
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("call has %d queries, want 1 to %d", n, MaxWants),
 			"split the queries over several calls")
 	}
 	if in.TopK == 0 {
 		in.TopK = UsualTopK
 	}
-	if in.TopK < 1 || in.TopK > MostTopK {
-		return out, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", in.TopK, MostTopK)
+	if in.TopK < 1 || in.TopK > MaxTopK {
+		return out, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", in.TopK, MaxTopK)
 	}
 	answers := make([]answer, len(in.Wants))
 	group, within := errgroup.WithContext(ctx)
@@ -155,7 +155,7 @@ func (l *LongTermService) present(ctx context.Context, a agent.Actor, in Retriev
 			lines = append(lines, one.identity)
 		}
 		for _, e := range one.found {
-			if len(out.Found) < mostHits && !slices.ContainsFunc(out.Found, func(o memory.Entry) bool {
+			if len(out.Found) < maxHits && !slices.ContainsFunc(out.Found, func(o memory.Entry) bool {
 				return o.Key == e.Key
 			}) {
 				out.Found = append(out.Found, e)

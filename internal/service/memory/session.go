@@ -26,7 +26,7 @@ const SessionMessages = 5000
 // System messages are omitted.
 func (l *LongTermService) AddHistory(ctx context.Context, a agent.Actor, messages []transcript.Message) (memory.History,
 	error) {
-	filtered := memory.Said(messages)
+	filtered := memory.Dialogue(messages)
 	for i := range filtered {
 		filtered[i].Seq = i
 	}
@@ -46,7 +46,7 @@ func (l *LongTermService) AddRange(ctx context.Context, a agent.Actor, in memory
 	if err != nil {
 		return memory.History{}, fmt.Errorf("add_history_memory: %w", err)
 	}
-	return l.addHistory(ctx, a, memory.Said(c.Messages), func(store.Tx, [32]byte) (int64, error) {
+	return l.addHistory(ctx, a, memory.Dialogue(c.Messages), func(store.Tx, [32]byte) (int64, error) {
 		return in.Conversation, nil
 	})
 }
@@ -104,11 +104,11 @@ type ReadArgs struct {
 
 // Limits of reading sessions.
 const (
-	ReadSessions  = 3
-	usualTokens   = 4000
-	MostTokens    = 16_000
-	foundChunks   = 5
-	leastOfChunks = 100
+	ReadSessions     = 3
+	usualTokens      = 4000
+	MaxSessionTokens = 16_000
+	foundChunks      = 5
+	minOfChunks      = 100
 )
 
 // Session is a transcript or a part of one.
@@ -130,11 +130,11 @@ func (l *LongTermService) ReadHistory(ctx context.Context, a agent.Actor, in Rea
 			"split the IDs over several calls",
 		)
 	}
-	if in.MaxTokens < leastOfChunks || in.MaxTokens > MostTokens || in.Offset < 0 ||
+	if in.MaxTokens < minOfChunks || in.MaxTokens > MaxSessionTokens || in.Offset < 0 ||
 		utf8.RuneCountInString(in.Query) > QueryRunes {
 		return nil, fault.New(fault.InvalidArgument, "max_tokens, offset or query is out of range",
 			fmt.Sprintf("max_tokens is %d to %d, offset is not below 0, a query has at most %d characters",
-				leastOfChunks, MostTokens, QueryRunes))
+				minOfChunks, MaxSessionTokens, QueryRunes))
 	}
 	var vector search.Vector
 	if in.Query != "" {

@@ -20,8 +20,8 @@ type RestoreArgs struct {
 // erasedAtOnce is the maximum number of rows that one transaction erases.
 const erasedAtOnce = 1000
 
-// mostVersions is the maximum number of versions that a restoration compares.
-const mostVersions = 1000
+// maxVersions is the maximum number of versions that a restoration compares.
+const maxVersions = 1000
 
 // Restore makes a version of a memory active again, whatever the status of the memory. It requires
 // a user.
@@ -51,7 +51,7 @@ func (l *LongTermService) Restore(ctx context.Context, a agent.Actor, in Restore
 		if err != nil {
 			return err
 		}
-		history, err := g.tx.PromptMemory().MemoryHistory(ctx, e.ID, mostVersions)
+		history, err := g.tx.PromptMemory().MemoryHistory(ctx, e.ID, maxVersions)
 		if err != nil {
 			return err
 		}

@@ -181,15 +181,15 @@ func (s *Adder) fail(ctx context.Context, b batch, f *fault.Error) error {
 	})
 }
 
-// mostClosed is the number of runs that one transaction ends.
-const mostClosed = 100
+// maxClosed is the number of runs that one transaction ends.
+const maxClosed = 100
 
 // Close ends all open adds of a subject, because their workflow was canceled or gives up.
 func (s *Adder) Close(ctx context.Context, in contract.CloseAddsInput) error {
 	for {
 		n := 0
 		err := s.Store.InWorkspaceByKeys(ctx, in.Workspace, func(ctx context.Context, tx store.Tx) error {
-			open, err := tx.Adds().Waiting(ctx, in.Subject, mostClosed)
+			open, err := tx.Adds().Waiting(ctx, in.Subject, maxClosed)
 			if err != nil {
 				return err
 			}
@@ -200,7 +200,7 @@ func (s *Adder) Close(ctx context.Context, in contract.CloseAddsInput) error {
 			}
 			return endFailed(ctx, tx, runs, in.Reason, in.Code)
 		})
-		if err != nil || n < mostClosed {
+		if err != nil || n < maxClosed {
 			return err
 		}
 	}

@@ -48,10 +48,10 @@ const groupRunes = 20_000
 // SummarizeBatch accepts statements of many targets: those of one target, with the same metadata, become sessions in
 // their order. It returns the result of each item. A repeated batch with the same ID returns the same requests.
 func (s *Service) SummarizeBatch(ctx context.Context, in BatchRequest) ([]BatchResult, error) {
-	if len(in.Items) == 0 || len(in.Items) > memories.MostBatched {
+	if len(in.Items) == 0 || len(in.Items) > memories.MaxBatched {
 		return nil, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("batch has %d memories, want 1 to %d", len(in.Items), memories.MostBatched),
-			fmt.Sprintf("send at most %d memories in one batch", memories.MostBatched))
+			fmt.Sprintf("batch has %d memories, want 1 to %d", len(in.Items), memories.MaxBatched),
+			fmt.Sprintf("send at most %d memories in one batch", memories.MaxBatched))
 	}
 	out := make([]BatchResult, len(in.Items))
 	for i, item := range in.Items {

@@ -52,8 +52,8 @@ func (c RequestOptions) orNil() *RequestOptions {
 	return &c
 }
 
-// mostGuidance is the maximum length of Guidance, in runes.
-const mostGuidance = 4000
+// maxGuidance is the maximum length of Guidance, in runes.
+const maxGuidance = 4000
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
@@ -62,9 +62,9 @@ func (c RequestOptions) check(allowed []memory.Type) error {
 		return fault.New(fault.InvalidArgument, "enable_thinking_params and add_think_tool cannot be combined",
 			"set only one of them")
 	}
-	if n := utf8.RuneCountInString(c.Guidance); n > mostGuidance {
+	if n := utf8.RuneCountInString(c.Guidance); n > maxGuidance {
 		return fault.New(fault.TooLarge, fmt.Sprintf("guidance has %d characters, want at most %d", n,
-			mostGuidance), "shorten the guidance")
+			maxGuidance), "shorten the guidance")
 	}
 	for _, t := range c.Types {
 		if !slices.Contains(allowed, t) {

@@ -13,8 +13,8 @@ import (
 	"cairn/internal/store"
 )
 
-// mostJoined is the number of adds in one call.
-const mostJoined = 32
+// maxJoined is the number of adds in one call.
+const maxJoined = 32
 
 // step is the key of the call of a single add in the ledger.
 const step = "facts"
@@ -40,7 +40,7 @@ type batch struct {
 func (s *Adder) claim(ctx context.Context, ws int64, subject string) (out batch, ok bool, err error) {
 	err = s.Store.InWorkspaceByKeys(ctx, ws, func(ctx context.Context, tx store.Tx) error {
 		out = batch{}
-		open, err := tx.Adds().Waiting(ctx, subject, mostJoined+1)
+		open, err := tx.Adds().Waiting(ctx, subject, maxJoined+1)
 		if err != nil || len(open) == 0 {
 			return err
 		}
@@ -62,7 +62,7 @@ func (s *Adder) claim(ctx context.Context, ws int64, subject string) (out batch,
 			if err != nil {
 				return err
 			}
-			out.sessions = append(out.sessions, session{OneCall: c, messages: memory.Said(said.Messages)})
+			out.sessions = append(out.sessions, session{OneCall: c, messages: memory.Dialogue(said.Messages)})
 		}
 		out.subject, err = s.LongTerm.SubjectMemories(ctx, tx, out.sessions[0].Actor(step, 0), allShown)
 		for i := range out.sessions {
@@ -89,7 +89,7 @@ func members(open []run.OpenAdd, most int) (out []run.OpenAdd) {
 	used := first.Tokens
 	for _, one := range open[1:] {
 		used += one.Tokens
-		if one.Joins != first.Joins || used > most || len(out) == mostJoined {
+		if one.Joins != first.Joins || used > most || len(out) == maxJoined {
 			break
 		}
 		out = append(out, one)

@@ -44,7 +44,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		if err != nil {
 			return err
 		}
-		messages := memory.Said(c.Messages)
+		messages := memory.Dialogue(c.Messages)
 		if len(messages) == 0 {
 			return nil
 		}

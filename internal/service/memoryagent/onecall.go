@@ -27,15 +27,15 @@ import (
 
 // Bounds of the time after which a refused add can be repeated.
 const (
-	leastRetry = time.Second
-	mostRetry  = time.Minute
+	minRetry = time.Second
+	maxRetry = time.Minute
 )
 
 // RetryAfter estimates when an add has room again: adds end in their order, so that a new one waits
 // about as long as the oldest has waited, longer if more are open than allowed.
 func RetryAfter(open, limit int, oldest time.Duration) time.Duration {
 	wait := time.Duration(float64(oldest) * float64(open) / float64(max(1, limit)))
-	return min(mostRetry, max(leastRetry, time.Duration(math.Ceil(wait.Seconds()))*time.Second))
+	return min(maxRetry, max(minRetry, time.Duration(math.Ceil(wait.Seconds()))*time.Second))
 }
 
 // admit refuses an add if too many are open.

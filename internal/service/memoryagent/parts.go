@@ -199,7 +199,7 @@ func (s *Service) session(ctx context.Context, w agentrun.RunView, p PinnedSpec,
 	if err != nil {
 		return err
 	}
-	m.Messages = rendered(memory.Said(c.Messages), w.Spec.Limits.ResultChars)
+	m.Messages = rendered(memory.Dialogue(c.Messages), w.Spec.Limits.ResultChars)
 	if part.Pieces > 0 && len(m.Messages) == 1 {
 		m.Messages[0].Content = pieceOf(m.Messages[0].Content, part.Piece, part.Pieces)
 	}

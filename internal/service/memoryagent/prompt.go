@@ -21,8 +21,8 @@ import (
 const (
 	allShown        = 10 // a subject with at most so many memories shows all of them
 	perStatement    = 10 // found for each statement of the user
-	mostShown       = 30
-	mostStatements  = 16 // that are searched, the latest of a long session
+	maxShown        = 30
+	maxStatements   = 16 // that are searched, the latest of a long session
 	parallelQueries = 4
 	// replyTokens is the first limit of the reply.
 	replyTokens = 4000
@@ -74,14 +74,14 @@ func statements(all []session) (out []string) {
 			}
 		}
 	}
-	return out[max(0, len(out)-mostStatements):]
+	return out[max(0, len(out)-maxStatements):]
 }
 
 // bestOf returns the IDs of results, those with the best places first.
 func bestOf(found [][]index.Result) (ids []string) {
 	for place := range perStatement {
 		for _, results := range found {
-			if place < len(results) && !slices.Contains(ids, results[place].ID) && len(ids) < mostShown {
+			if place < len(results) && !slices.Contains(ids, results[place].ID) && len(ids) < maxShown {
 				ids = append(ids, results[place].ID)
 			}
 		}

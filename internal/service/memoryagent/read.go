@@ -37,7 +37,7 @@ func (s *Service) messages(ctx context.Context, w agentrun.RunView) ([]transcrip
 		c, err = tx.Transcripts().Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
 		return err
 	})
-	return memory.Said(c.Messages), err
+	return memory.Dialogue(c.Messages), err
 }
 
 // history returns the ID of the stored session.

@@ -39,7 +39,7 @@ const (
 	refinedTopK     = 5               // maximum number of refined results
 	usualMinScore   = 0.3             // ReMe's min_score_threshold
 	usualDeadline   = 4 * time.Second // callers wait for memory before each reply
-	leastDeadline   = 100 * time.Millisecond
+	minDeadline     = 100 * time.Millisecond
 	longestDeadline = time.Minute
 	refineGiveUp    = 2 * time.Minute // of one call with retries, after the caller stopped waiting
 )
@@ -52,9 +52,9 @@ func (r Refine) check() error {
 	case r.MinScore != nil && (!r.Filter || math.IsNaN(*r.MinScore) || *r.MinScore < 0 || *r.MinScore > 1):
 		return fault.New(fault.InvalidArgument, "invalid min_score: must be 0 to 1, with enable_score_filter",
 			"set enable_score_filter, and min_score to for example 0.3")
-	case r.Deadline != 0 && (r.Deadline < leastDeadline || r.Deadline > longestDeadline):
+	case r.Deadline != 0 && (r.Deadline < minDeadline || r.Deadline > longestDeadline):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid deadline %s", r.Deadline),
-			fmt.Sprintf("use %s to %s", leastDeadline, longestDeadline))
+			fmt.Sprintf("use %s to %s", minDeadline, longestDeadline))
 	case r.Deadline != 0 && !r.model():
 		return fault.New(fault.InvalidArgument, "a deadline requires reranking or rewriting",
 			"set enable_llm_rerank or enable_llm_rewrite")

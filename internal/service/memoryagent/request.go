@@ -50,8 +50,8 @@ type Trajectory struct {
 	Messages []transcript.Message
 }
 
-// mostMetadata is the maximum size of the metadata of a session, in bytes of JSON.
-const mostMetadata = 8 << 10
+// maxMetadata is the maximum size of the metadata of a session, in bytes of JSON.
+const maxMetadata = 8 << 10
 
 // importChannel is the channel of sessions that are sent as a whole.
 const importChannel = "import"
@@ -67,7 +67,7 @@ func (r Request) session() ([]transcript.Message, error) {
 	default:
 		out = slices.Clone(r.Messages)
 	}
-	out = memory.Said(out)
+	out = memory.Dialogue(out)
 	switch n := len(out); {
 	case n == 0:
 		return nil, fault.New(fault.InvalidArgument, "request has no messages",
@@ -101,8 +101,8 @@ func numbered(messages []transcript.Message) []transcript.Message {
 }
 
 func checkMetadata(facts map[string]any) error {
-	if raw, err := json.Marshal(facts); err != nil || len(raw) > mostMetadata {
-		return fault.New(fault.TooLarge, fmt.Sprintf("metadata is larger than %d bytes", mostMetadata),
+	if raw, err := json.Marshal(facts); err != nil || len(raw) > maxMetadata {
+		return fault.New(fault.TooLarge, fmt.Sprintf("metadata is larger than %d bytes", maxMetadata),
 			"send text to remember as messages")
 	}
 	return nil

@@ -95,8 +95,8 @@ const (
 	sureCosine  = 0.3
 )
 
-// leastTime is the minimum time of an agent. With less time left, fast results are returned.
-const leastTime = 10 * time.Second
+// minTime is the minimum time of an agent. With less time left, fast results are returned.
+const minTime = 10 * time.Second
 
 // questionTypes are the types that a question can select.
 var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, skill.MemoryType)
@@ -124,8 +124,8 @@ func (q Question) complete() (Question, error) {
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
 		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid mode %q", q.Mode),
 			"use \"fast\", \"agentic\" or \"auto\"")
-	case q.TopK < 1 || q.TopK > memories.MostTopK:
-		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, memories.MostTopK)
+	case q.TopK < 1 || q.TopK > memories.MaxTopK:
+		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, memories.MaxTopK)
 	}
 	if err := checkMetadata(q.Metadata); err != nil {
 		return q, err
@@ -174,7 +174,7 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 			return s.refined(ctx, q, fast)
 		}
 	}
-	if until, bound := ctx.Deadline(); bound && q.Mode == Auto && time.Until(until) < leastTime {
+	if until, bound := ctx.Deadline(); bound && q.Mode == Auto && time.Until(until) < minTime {
 		fast = q.narrow(fast)
 		fast.Note = "no time left for an agent"
 		return fast, nil

@@ -25,7 +25,7 @@ type Turn struct {
 }
 
 const (
-	mostTurns = 5 // in an answer
+	maxTurns = 5 // in an answer
 
 	// turnsNote reports that the answer has turns instead of memories.
 	turnsNote = "no memory matches; the turns come from stored conversations"
@@ -35,14 +35,14 @@ const (
 type turnFilter struct {
 	Targets    []memory.Task `json:"targets,omitempty"`     // speakers
 	TimeFilter string        `json:"time_filter,omitempty"` // see Question
-	Max        int           `json:"max,omitempty"`         // 0 means mostTurns
+	Max        int           `json:"max,omitempty"`         // 0 means maxTurns
 	None       bool          `json:"none,omitempty"`        // the question is for certain types of memories
 }
 
 // turns returns the limits of the turns of a question.
 func (q Question) turns() turnFilter {
 	f := turnFilter{Targets: q.Targets, TimeFilter: q.TimeFilter, None: len(q.Choices.Types) > 0}
-	if q.TopK < mostTurns {
+	if q.TopK < maxTurns {
 		f.Max = q.TopK
 	}
 	return f
@@ -61,7 +61,7 @@ func (s *Service) withTurns(ctx context.Context, ws int64, query string, f turnF
 	if a.Status != NoRelevant || len(a.Memories) > 0 || query == "" || f.None {
 		return a, nil
 	}
-	look := search.Request{Query: query, Kinds: []string{index.KindTurn}, Limit: cmp.Or(f.Max, mostTurns)}
+	look := search.Request{Query: query, Kinds: []string{index.KindTurn}, Limit: cmp.Or(f.Max, maxTurns)}
 	for _, t := range f.Targets {
 		if t.Target == "" { // all targets of a type
 			return a, nil

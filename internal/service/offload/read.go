@@ -10,8 +10,8 @@ import (
 	"cairn/internal/store"
 )
 
-// mostBlobs is the maximum number of blobs that a search of a session reads, oldest first.
-const mostBlobs = 5_000
+// maxBlobs is the maximum number of blobs that a search of a session reads, oldest first.
+const maxBlobs = 5_000
 
 // Content is the content of a handle: a text or messages.
 type Content struct {
@@ -104,7 +104,7 @@ func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where,
 			"send a handle or a session")
 	}
 	err = s.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx store.Tx) error {
-		all, err := tx.Offloads().OffloadedBy(ctx, at.Session, mostBlobs)
+		all, err := tx.Offloads().OffloadedBy(ctx, at.Session, maxBlobs)
 		if err == nil && len(all) == 0 {
 			err = fault.New(fault.NotFound, "no offloaded content, or it has expired",
 				"use the messages of the conversation")

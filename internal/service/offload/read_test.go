@@ -114,7 +114,7 @@ func TestReadingChecksWhatItIsGiven(t *testing.T) {
 	}
 	_, err := w.Fetch(t.Context(), w.A.ID, workingmemory.Where{Handle: at.Handle, Session: by("a\u0007b")})
 	wants(t, "a session that cannot be shown", err, fault.InvalidArgument)
-	for _, bounds := range [][2]int{{-1, 10}, {0, 0}, {0, workingmemory.MostLines + 1}} {
+	for _, bounds := range [][2]int{{-1, 10}, {0, 0}, {0, workingmemory.MaxLines + 1}} {
 		_, err := w.Read(t.Context(), w.A.ID, at, bounds[0], bounds[1])
 		wants(t, "lines out of bounds", err, fault.InvalidArgument)
 	}
@@ -122,7 +122,7 @@ func TestReadingChecksWhatItIsGiven(t *testing.T) {
 		"no pattern":       pattern(""),
 		"no expression":    {Pattern: "(", Regex: true, Limit: 10},
 		"no limit":         {Pattern: "port"},
-		"too much context": {Pattern: "port", Limit: 10, After: workingmemory.MostContext + 1},
+		"too much context": {Pattern: "port", Limit: 10, After: workingmemory.MaxContext + 1},
 	} {
 		_, err := w.Grep(t.Context(), w.A.ID, at, p)
 		wants(t, what, err, fault.InvalidArgument)

@@ -17,10 +17,10 @@ import (
 
 // Minimum values for a note to be considered, and the score from which it becomes a memory.
 const (
-	leastRecalls, leastQueries, leastDays = 3, 2, 2
-	promotes                              = 0.7
-	promotedEach                          = 1  // per run, because every memory is part of every prompt
-	recallsShown                          = 50 // notes considered
+	minRecalls, minQueries, minDays = 3, 2, 2
+	promotes                        = 0.7
+	promotedEach                    = 1  // per run, because every memory is part of every prompt
+	recallsShown                    = 50 // notes considered
 )
 
 // promote turns the note with the highest score into a memory if the score suffices. It only adds:
@@ -31,7 +31,7 @@ func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Rea
 	}
 	var found []reflection.Recall
 	err = s.Store.InWorkspace(ctx, w.Run.Workspace, func(ctx context.Context, tx store.Tx) error {
-		found, err = tx.Reflections().RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
+		found, err = tx.Reflections().RecalledNotes(ctx, minRecalls, minQueries, minDays, recallsShown)
 		return err
 	})
 	if err != nil {

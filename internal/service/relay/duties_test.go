@@ -139,8 +139,8 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 		t.Errorf("noted %q", why)
 	}
 	waits, err := b.Store.Backlog(t.Context())
-	if owed := waits.Duties[outbox.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
-		t.Errorf("embeddings that are owed: %+v, %v", owed, err)
+	if pending := waits.Duties[outbox.EmbedDoc]; err != nil || pending.Count != 1 || pending.Oldest <= 0 {
+		t.Errorf("embeddings that are owed: %+v, %v", pending, err)
 	}
 	b.embedder.set(false)
 	b.pass()

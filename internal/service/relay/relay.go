@@ -259,10 +259,10 @@ func (r *Relay) drive(ctx context.Context, d outbox.Task) error {
 	return r.redrive(ctx, ws, channel, todo)
 }
 
-// mostRedrives is the number of further attempts at a run whose workflows close without ending it.
-const mostRedrives = 3
+// maxRedrives is the number of further attempts at a run whose workflows close without ending it.
+const maxRedrives = 3
 
-// redrive gives a run whose workflow has closed another attempt. After mostRedrives of them, the run
+// redrive gives a run whose workflow has closed another attempt. After maxRedrives of them, the run
 // ends as lost. A workflow ends its run before it closes, so a run that is still open is lost.
 func (r *Relay) redrive(ctx context.Context, ws access.Workspace, channel string, seen run.Run) error {
 	var now run.Run
@@ -273,7 +273,7 @@ func (r *Relay) redrive(ctx context.Context, ws access.Workspace, channel string
 			return err
 		}
 		next := contract.NextAttemptID(now.WorkflowID, now.Attempt+1)
-		if again, err = q.Runs().Redrive(ctx, id, now.Attempt, next, mostRedrives); err != nil || !again {
+		if again, err = q.Runs().Redrive(ctx, id, now.Attempt, next, maxRedrives); err != nil || !again {
 			return err
 		}
 		now, err = q.Runs().Run(ctx, id)

@@ -80,9 +80,9 @@ func (c Change) on(t scheduled.Task) scheduled.Draft {
 	return d
 }
 
-// mostPreview is the number of firings of a preview, and previewDays the days that it looks ahead.
+// maxPreview is the number of firings of a preview, and previewDays the days that it looks ahead.
 const (
-	mostPreview = 100
+	maxPreview  = 100
 	previewDays = 3660
 )
 
@@ -90,9 +90,9 @@ const (
 // expression or a time zone that is not empty replaces that of the task.
 func (s *Service) Preview(ctx context.Context, ws int64, name, cron, zone string, most int) ([]recurrence.Firing,
 	error) {
-	if most < 1 || most > mostPreview {
+	if most < 1 || most > maxPreview {
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid number of firings %d", most),
-			fmt.Sprintf("use 1 to %d", mostPreview))
+			fmt.Sprintf("use 1 to %d", maxPreview))
 	}
 	t, err := s.Get(ctx, ws, name)
 	if err != nil {

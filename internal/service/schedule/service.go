@@ -88,7 +88,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d scheduled.Draft) (t sched
 		if err != nil {
 			return err
 		}
-		if len(known) >= mostTasks {
+		if len(known) >= maxTasks {
 			return fault.New(fault.QuotaExceeded,
 				fmt.Sprintf("workspace already has %d scheduled tasks, the maximum", len(known)),
 				"remove a task with `cairn schedule remove TASK`")
@@ -199,8 +199,8 @@ func (s *Service) fire(ctx context.Context, slot scheduled.ClaimedFiring) (sched
 	return scheduled.FiringRecord{At: slot.At, Date: slot.Date, Key: slot.Key, Outcome: outcome, Reason: reason}, err
 }
 
-// mostBackfill is the maximum number of firings of one backfill.
-const mostBackfill = 100
+// maxBackfill is the maximum number of firings of one backfill.
+const maxBackfill = 100
 
 // Backfill fires a task for each scheduled time in a range of local dates, inclusive. Firings that
 // already exist are returned unchanged.
@@ -229,10 +229,10 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	if end.After(t.Now) {
 		end = t.Now
 	}
-	firings := c.Preview(start, end, mostBackfill+1)
-	if len(firings) > mostBackfill {
+	firings := c.Preview(start, end, maxBackfill+1)
+	if len(firings) > maxBackfill {
 		return nil, fault.New(fault.TooLarge,
-			fmt.Sprintf("task has more than %d firings from %s to %s", mostBackfill, from, until),
+			fmt.Sprintf("task has more than %d firings from %s to %s", maxBackfill, from, until),
 			"use a shorter range")
 	}
 	before := start

@@ -10,6 +10,6 @@ const (
 )
 
 const (
-	mostTasks = 100 // of one workspace
+	maxTasks = 100 // of one workspace
 
 )

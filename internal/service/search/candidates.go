@@ -14,10 +14,10 @@ import (
 
 // Limits of a search.
 const (
-	leastCandidates = 60     // by words
-	mostCandidates  = 120    // by words, for large limits
-	exactVectors    = 20_000 // filtered documents whose vectors are all compared
-	mostNearest     = 1000   // vectors that are read to find enough that pass a filter
+	minCandidates = 60     // by words
+	maxCandidates = 120    // by words, for large limits
+	exactVectors  = 20_000 // filtered documents whose vectors are all compared
+	maxNearest    = 1000   // vectors that are read to find enough that pass a filter
 )
 
 // candidates are the documents with the highest scores by words, and how they were found.
@@ -46,7 +46,7 @@ func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request
 		return c, err
 	}
 	c.weights, c.words = f.weights(c.stats.Profile, r.Profile), wordsOf(terms, c.stats)
-	c.limit = cmp.Or(k, c.weights.Candidates, min(mostCandidates, max(leastCandidates, 6*r.Limit)))
+	c.limit = cmp.Or(k, c.weights.Candidates, min(maxCandidates, max(minCandidates, 6*r.Limit)))
 	source := wordSource{Reader: index, words: c.words, filter: c.passing}
 	if done, err := c.among(ctx, index, source); done || err != nil {
 		return c, err
@@ -174,7 +174,7 @@ func (f Finder) nearest(ctx context.Context, index domainindex.Reader, c candida
 				in.Docs[i] = h.Doc
 			}
 		} else { // compared without the filter: so many more that enough of them pass
-			in.Limit = min(mostNearest, 4*limit*max(1, stats.Docs/max(1, passing.kept(stats))))
+			in.Limit = min(maxNearest, 4*limit*max(1, stats.Docs/max(1, passing.kept(stats))))
 		}
 	}
 	return index.Nearest(ctx, in)

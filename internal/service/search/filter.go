@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/search"
 )
 
-// mostFilters is how many combinations of filter values become keys.
-const mostFilters = 16
+// maxFilters is how many combinations of filter values become keys.
+const maxFilters = 16
 
 // filter is a request's filter as keys of the index.
 type filter struct {
@@ -40,7 +40,7 @@ func (f *filter) add(field string, values []string) {
 	switch {
 	case len(values) == 0:
 		return
-	case len(f.keys)*len(values) > mostFilters:
+	case len(f.keys)*len(values) > maxFilters:
 		f.checked = true
 		return
 	}

@@ -22,9 +22,9 @@ import (
 
 // Limits of a request.
 const (
-	MostFound    = 100
+	MaxFound     = 100
 	QueryRunes   = 4000
-	MostContext  = 10
+	MaxContext   = 10
 	defaultLimit = 10
 )
 
@@ -43,8 +43,8 @@ type Request struct {
 	Targets       []string       // targets of memories and speakers of turns
 	After, Before time.Time      // time of the message or event: at or after After, and before Before
 	Conversation  string         // external ID: its turns and the memories from it
-	Limit         int            // 1 to MostFound; 0 means 10
-	Context       int            // turns shown before and after each turn, 0 to MostContext
+	Limit         int            // 1 to MaxFound; 0 means 10
+	Context       int            // turns shown before and after each turn, 0 to MaxContext
 	Profile       search.Profile // parameters of this search only
 
 	// Where must hold for memories, whose kind and types the request must name. If it is Selective, the
@@ -101,12 +101,12 @@ func (r Request) check() error {
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("the query has %d characters, at most %d are allowed", n, QueryRunes), "search for a few words")
 	}
-	if r.Limit < 0 || r.Limit > MostFound {
-		return fault.Newf(fault.InvalidArgument, "invalid limit %d: must be 1 to %d", r.Limit, MostFound)
+	if r.Limit < 0 || r.Limit > MaxFound {
+		return fault.Newf(fault.InvalidArgument, "invalid limit %d: must be 1 to %d", r.Limit, MaxFound)
 	}
-	if r.Context < 0 || r.Context > MostContext {
+	if r.Context < 0 || r.Context > MaxContext {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid context %d", r.Context),
-			fmt.Sprintf("use 0 to %d turns", MostContext))
+			fmt.Sprintf("use 0 to %d turns", MaxContext))
 	}
 	for _, k := range r.Kinds {
 		if !slices.Contains(Kinds, k) {

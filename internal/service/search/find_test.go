@@ -97,9 +97,9 @@ func TestFindRefusesABadRequest(t *testing.T) {
 		"no words":     {Query: "  "},
 		"many words":   {Query: strings.Repeat("é", search.QueryRunes+1)},
 		"low limit":    {Query: "x", Limit: -1},
-		"high limit":   {Query: "x", Limit: search.MostFound + 1},
+		"high limit":   {Query: "x", Limit: search.MaxFound + 1},
 		"low context":  {Query: "x", Context: -1},
-		"high context": {Query: "x", Context: search.MostContext + 1},
+		"high context": {Query: "x", Context: search.MaxContext + 1},
 		"kind":         {Query: "x", Kinds: []string{"tune"}},
 		"type":         {Query: "x", Types: []memory.Type{"mood"}},
 		"equal times":  {Query: "x", After: spring, Before: spring},
@@ -114,7 +114,7 @@ func TestFindRefusesABadRequest(t *testing.T) {
 	if len(asked.names) > 0 {
 		t.Errorf("the index was asked for %+v", asked.names)
 	}
-	edge := search.Request{Query: strings.Repeat("é", search.QueryRunes), Limit: search.MostFound,
+	edge := search.Request{Query: strings.Repeat("é", search.QueryRunes), Limit: search.MaxFound,
 		Kinds: search.Kinds, Types: append(search.Types, ""), After: spring, Before: spring.Add(time.Second)}
 	if _, err := f.Find(t.Context(), 1, edge); err != nil {
 		t.Errorf("at its bounds: %v", err)
@@ -180,7 +180,7 @@ func TestFindShowsTheTurnsAroundATurn(t *testing.T) {
 		return err
 	}))
 	for n, want := range map[int][]string{0: nil, 1: {"weather#1", "weather#4"},
-		search.MostContext: {"weather#0", "weather#1", "weather#4"}} {
+		search.MaxContext: {"weather#0", "weather#1", "weather#4"}} {
 		got := b.finds(search.Request{Query: "spinnaker", Limit: 1, Context: n})
 		if len(got) != 1 || got[0].ID != "weather#2" || !slices.Equal(ids(got[0].Context), want) {
 			t.Errorf("context %d: found %+v, want %v around weather#2", n, got, want)

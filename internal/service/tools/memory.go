@@ -93,7 +93,7 @@ func (batchArgs) Bound(p map[string]*jsonschema.Schema) {
 
 func (searchArgs) Bound(p map[string]*jsonschema.Schema) {
 	boundText(p["query"], 1, memories.QueryRunes)
-	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(memories.MostResults))
+	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(memories.MaxResults))
 	p["k"].Default = []byte("6")
 	p["sources"].Items.Enum = []any{"memory", "notes", "chunks"}
 }

@@ -84,16 +84,16 @@ type SaidMessage struct {
 // Bound limits the size of the arguments.
 func (SessionArgs) Bound(p map[string]*jsonschema.Schema) {
 	m := p["messages"]
-	m.MinItems, m.MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(mostSaid)
+	m.MinItems, m.MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(maxSaid)
 	m.Items.Properties["role"].Enum = []any{string(transcript.User), string(transcript.Assistant),
 		string(transcript.Tool), string(transcript.System)}
-	boundText(p["query"], 1, mostText)
+	boundText(p["query"], 1, maxText)
 }
 
 // Limits of a session in a tool call. The API accepts longer ones.
 const (
-	mostSaid = 1000
-	mostText = 100_000 // characters
+	maxSaid = 1000
+	maxText = 100_000 // characters
 )
 
 // said converts the messages to a transcript.

@@ -13,8 +13,8 @@ import (
 
 // Maximum number of items per call.
 const (
-	mostWritten = 20
-	mostDeleted = 50
+	maxWritten = 20
+	maxDeleted = 50
 )
 
 type addItem struct {
@@ -40,7 +40,7 @@ func addMemory(o Options, l *memories.LongTermService) (Tool, error) {
 			"and do not add it twice."},
 		bound: nonEmpty("memory_content", "when_to_use")}
 	if o.Multiple {
-		d.list, d.most = "memories", mostWritten
+		d.list, d.most = "memories", maxWritten
 		d.spec.Description = "Remember several things about your target, each as a separate memory. " +
 			"Search for them first with vector_retrieve_memory, and do not add them twice."
 	}
@@ -83,7 +83,7 @@ func updateMemory(o Options, l *memories.LongTermService) (Tool, error) {
 		Description: "Correct or complete one memory of your target. Its ID does not change."},
 		bound: nonEmpty("memory_id", "memory_content")}
 	if o.Multiple {
-		d.list, d.most = "memories", mostWritten
+		d.list, d.most = "memories", maxWritten
 		d.spec.Description = "Correct or complete memories of your target. Their IDs do not change."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem],
@@ -111,7 +111,7 @@ func deleteMemory(o Options, l *memories.LongTermService) (Tool, error) {
 			"statement, update it instead."},
 		bound: nonEmpty("memory_id")}
 	if o.Multiple {
-		d.list, d.member, d.most = "memory_ids", "memory_id", mostDeleted
+		d.list, d.member, d.most = "memory_ids", "memory_id", maxDeleted
 		d.spec.Description = "Forget memories of your target that are wrong or outdated. To replace one by a new " +
 			"statement, update it instead."
 	}
@@ -147,7 +147,7 @@ func vectorRetrieveMemory(o Options, l *memories.LongTermService) (Tool, error) 
 			p["time_filter"].Pattern = memories.TimeFilter
 		}}
 	if o.Multiple {
-		d.list, d.most = "query_items", memories.MostWants
+		d.list, d.most = "query_items", memories.MaxWants
 		d.spec.Description = "Search memories by words and meaning, with several queries. A memory that several " +
 			"queries find is shown once."
 	}

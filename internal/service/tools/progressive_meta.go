@@ -11,8 +11,8 @@ import (
 	memories "cairn/internal/service/memory"
 )
 
-// mostPairs is the maximum number of targets in a call.
-const mostPairs = 20
+// maxPairs is the maximum number of targets in a call.
+const maxPairs = 20
 
 type metaItem struct {
 	Type        string `json:"memory_type" jsonschema:"personal for a person or group, procedural for a domain of work"`
@@ -35,7 +35,7 @@ func addMetaMemory(o Options, l *memories.LongTermService) (Tool, error) {
 			p["memory_type"].Enum = enum(o.among(memory.Registered))
 		}}
 	if o.Multiple {
-		d.list, d.most = "meta_memories", mostPairs
+		d.list, d.most = "meta_memories", maxPairs
 		d.spec.Description = "Register targets of memories. Targets that are already listed need not " +
 			"be registered."
 	}
@@ -158,7 +158,7 @@ func handsOff(o Options, l *memories.LongTermService) (Tool, error) {
 			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
 		}}
 	if o.Multiple {
-		d.list, d.most = "memory_tasks", mostPairs
+		d.list, d.most = "memory_tasks", maxPairs
 		d.spec.Description = "Hand this session off to the specialists of listed targets, which update their " +
 			"memories in parallel. Name all targets that the session has facts about in one call."
 	}

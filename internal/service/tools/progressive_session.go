@@ -67,7 +67,7 @@ func readHistoryMemory(o Options, l *memories.LongTermService) (Tool, error) {
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_id")(p)
 			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0),
-				jsonschema.Ptr(float64(memories.MostTokens))
+				jsonschema.Ptr(float64(memories.MaxSessionTokens))
 			p["max_tokens"].Default = []byte("4000")
 			p["offset"].Minimum = jsonschema.Ptr(0.0)
 		}}

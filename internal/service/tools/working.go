@@ -67,11 +67,11 @@ func (in grepArgs) pattern() workingmemory.Pattern {
 }
 
 func (grepArgs) Bound(p map[string]*jsonschema.Schema) {
-	boundText(p["pattern"], 1, workingmemory.MostPattern)
-	bound(p["before"], 0, workingmemory.MostContext)
-	bound(p["after"], 0, workingmemory.MostContext)
+	boundText(p["pattern"], 1, workingmemory.MaxPattern)
+	bound(p["before"], 0, workingmemory.MaxContext)
+	bound(p["after"], 0, workingmemory.MaxContext)
 	p["offset"].Minimum = jsonschema.Ptr(0.0)
-	bound(p["limit"], 1, workingmemory.MostHits)
+	bound(p["limit"], 1, workingmemory.MaxHits)
 }
 
 type readArgs struct {
@@ -82,7 +82,7 @@ type readArgs struct {
 
 func (readArgs) Bound(p map[string]*jsonschema.Schema) {
 	p["offset"].Minimum = jsonschema.Ptr(0.0)
-	bound(p["limit"], 1, workingmemory.MostLines)
+	bound(p["limit"], 1, workingmemory.MaxLines)
 }
 
 func bound(s *jsonschema.Schema, least, most float64) {

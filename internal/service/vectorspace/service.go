@@ -51,8 +51,8 @@ type Options struct {
 	Rollback bool // to the previous space instead of the configured one
 }
 
-// MostRate limits Options.Rate.
-const MostRate = 100_000
+// MaxRate limits Options.Rate.
+const MaxRate = 100_000
 
 // Started is the result of Start.
 type Started struct {
@@ -65,9 +65,9 @@ type Started struct {
 // Start starts the re-embedding of a workspace. If it is running, or if the workspace has all
 // vectors and uses them, nothing happens.
 func (s *Service) Start(ctx context.Context, ws access.Workspace, o Options) (out Started, err error) {
-	if o.Rate < 0 || o.Rate > MostRate {
+	if o.Rate < 0 || o.Rate > MaxRate {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rate %d", o.Rate),
-			fmt.Sprintf("use 1 to %d documents per second, or 0 for no limit", MostRate))
+			fmt.Sprintf("use 1 to %d documents per second, or 0 for no limit", MaxRate))
 	}
 	to, err := s.target(ctx, ws.ID, o.Rollback)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestStartLeadsToTheConfiguredSpace(t *testing.T) {
 	if to.Space != b.to.ID || to.Model != b.to.Model || !to.Running || !slices.Equal(b.starter.started, want) {
 		t.Errorf("to %+v, started %+v", to, b.starter.started)
 	}
-	for _, rate := range []int{-1, vectorspace.MostRate + 1} {
+	for _, rate := range []int{-1, vectorspace.MaxRate + 1} {
 		if _, err := b.Start(t.Context(), b.db.A, vectorspace.Options{Rate: rate}); fault.CodeOf(err) !=
 			fault.InvalidArgument {
 			t.Errorf("rate %d: %v", rate, err)

@@ -228,11 +228,11 @@ func (s *Service) Switch(ctx context.Context, in contract.ReembedSwitchInput) (
 		if err != nil {
 			return err
 		}
-		owed := make([]int64, len(rest))
+		pending := make([]int64, len(rest))
 		for i, d := range rest {
-			owed[i] = d.ID
+			pending[i] = d.ID
 		}
-		if err := tx.Spaces().Owe(ctx, owed); err != nil {
+		if err := tx.Spaces().Owe(ctx, pending); err != nil {
 			return err
 		}
 		if err := tx.Spaces().Switch(ctx, in.Space); err != nil {

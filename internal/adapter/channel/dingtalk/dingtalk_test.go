@@ -103,7 +103,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 func TestGroupsAndPrivateChats(t *testing.T) {
 	t.Parallel()
 	s, in := start(t)
-	said := channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1), Mention: true, Text: "Tell us"}
+	said := channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1), Mention: true, Text: "Tell us"}
 	e := in.message(t, s.Say(said))
 	if e.Place.Chat != s.Group(1) || !e.Group || !e.Mentioned || e.Text != "Tell us" {
 		t.Errorf("%+v", e)
@@ -134,7 +134,7 @@ func isPermanent(t *testing.T, err error) {
 func TestAttachmentsAreRead(t *testing.T) {
 	t.Parallel()
 	s, in := start(t)
-	said := channeltest.Said{User: "7", Name: "Ada"}
+	said := channeltest.UserMessage{User: "7", Name: "Ada"}
 	for _, c := range []struct {
 		kind, text, mime string
 		content          map[string]any
@@ -174,12 +174,12 @@ func TestAttachmentsAreRead(t *testing.T) {
 func TestMessagesOfTheSystem(t *testing.T) {
 	t.Parallel()
 	s, in := start(t)
-	in.message(t, s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Hello"}))
+	in.message(t, s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Hello"}))
 	s.System("ping", `{"opaque":"x"}`)
 	eventually(t, "the answer to a ping", func() bool { return slices.Equal(s.Answers(), []string{`{"opaque":"x"}`}) })
 	s.System("KEEPALIVE", "{}")
 	s.System("disconnect", `{"reason":"shutdown"}`)
-	in.message(t, s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "After the move"}))
+	in.message(t, s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: "After the move"}))
 	eventually(t, "all acknowledgements", func() bool { return s.Open() == 0 })
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/disgoorg/snowflake/v2"
 )
 
-// mostChannels is the number of channels in the cursor. The ones with the oldest messages are forgotten.
-const mostChannels = 200
+// maxChannels is the number of channels in the cursor. The ones with the oldest messages are forgotten.
+const maxChannels = 200
 
 // state is the content of the cursor. Without a session it is where a new session continues.
 type state struct {
@@ -46,7 +46,7 @@ func (s *state) note(channel, message snowflake.ID) {
 		return
 	}
 	s.Last[channel] = message
-	if len(s.Last) <= mostChannels {
+	if len(s.Last) <= maxChannels {
 		return
 	}
 	oldest := channel

@@ -14,7 +14,9 @@ import (
 	"cairn/internal/testkit"
 )
 
-func say(text string) channeltest.Said { return channeltest.Said{User: "7", Name: "Ada", Text: text} }
+func say(text string) channeltest.UserMessage {
+	return channeltest.UserMessage{User: "7", Name: "Ada", Text: text}
+}
 
 func TestRestartResumesTheSession(t *testing.T) {
 	t.Parallel()
@@ -39,7 +41,7 @@ func TestRefusedResumeReadsTheMissedMessages(t *testing.T) {
 	r := receive(t, a, "")
 	want := []string{"one"}
 	s.Say(say("one"))
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1), Text: "first among us"})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1), Text: "first among us"})
 	r.text("one")
 	r.text("first among us")
 	r.stop()
@@ -48,8 +50,8 @@ func TestRefusedResumeReadsTheMissedMessages(t *testing.T) {
 		want = append(want, fmt.Sprintf("missed %d", i))
 		s.Say(say(want[len(want)-1]))
 	}
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1), Text: "second among us"})
-	s.Say(channeltest.Said{User: "9", Name: "Robot", Text: "I am a bot", Bot: true})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1), Text: "second among us"})
+	s.Say(channeltest.UserMessage{User: "9", Name: "Robot", Text: "I am a bot", Bot: true})
 	r.run(open(t, s))
 	if e := r.text("second among us"); !e.Group {
 		t.Errorf("%+v", e)
@@ -72,14 +74,14 @@ func TestCrashWhileReadingMissedMessagesLosesNone(t *testing.T) {
 	s, a := start(t)
 	r := receive(t, a, "")
 	s.Say(say("one"))
-	s.Say(channeltest.Said{User: "8", Name: "Bob", Text: "two"})
+	s.Say(channeltest.UserMessage{User: "8", Name: "Bob", Text: "two"})
 	r.text("one")
 	r.text("two")
 	r.stop()
 	s.Forget()
 	s.Say(say("three"))
-	s.Say(channeltest.Said{User: "8", Name: "Bob", Text: "four"})
-	s.Say(channeltest.Said{User: "9", Name: "Eve", Text: "in an unknown channel"}) // cannot be found
+	s.Say(channeltest.UserMessage{User: "8", Name: "Bob", Text: "four"})
+	s.Say(channeltest.UserMessage{User: "9", Name: "Eve", Text: "in an unknown channel"}) // cannot be found
 	refused := 0
 	r.refuse = func(events []channel.Event) bool { // those of the second channel
 		last := len(events) - 1
@@ -102,7 +104,7 @@ func TestMissedMessagesOfLostChannelsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	s, a := start(t)
 	r := receive(t, a, "")
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(2), Text: "in a group"})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(2), Text: "in a group"})
 	s.Say(say("one"))
 	r.text("one")
 	r.stop()
@@ -184,8 +186,9 @@ func TestTextsAreReadable(t *testing.T) {
 	if e := r.text("@Bob meet  :wave: in <#5> at <t:1>"); !e.Mentioned {
 		t.Errorf("%+v", e)
 	}
-	s.SayWith(channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1), Text: "And then?"}, map[string]any{"type": 19,
-		"referenced_message": map[string]any{"id": "1", "author": map[string]any{"id": discordtest.BotID}}})
+	s.SayWith(channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1), Text: "And then?"},
+		map[string]any{"type": 19,
+			"referenced_message": map[string]any{"id": "1", "author": map[string]any{"id": discordtest.BotID}}})
 	if e := r.text("And then?"); !e.Mentioned {
 		t.Errorf("a reply to the bot: %+v", e)
 	}
@@ -223,7 +226,7 @@ func TestChannelsThatCannotBeReadAreTheirOwnPlace(t *testing.T) {
 	s, a := start(t)
 	r := receive(t, a, "")
 	s.Hide(s.Group(3))
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(3), Text: "Hello"})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(3), Text: "Hello"})
 	if e := r.text("Hello"); e.Place.Chat != s.Group(3) || !e.Group {
 		t.Errorf("%+v", e)
 	}
@@ -235,7 +238,7 @@ func TestCursorKeepsTheLatestChannels(t *testing.T) {
 	s, a := start(t)
 	r := receive(t, a, "")
 	for i := range 230 {
-		s.Say(channeltest.Said{User: fmt.Sprint(1000 + i), Name: "User", Text: fmt.Sprintf("from %d", i)})
+		s.Say(channeltest.UserMessage{User: fmt.Sprint(1000 + i), Name: "User", Text: fmt.Sprintf("from %d", i)})
 	}
 	r.text("from 229")
 	if n := strings.Count(r.saved(), `"7000000`); n != 200 || strings.Contains(r.saved(), s.Private("1000")) ||
@@ -265,7 +268,7 @@ func TestNoMessageIsLost(t *testing.T) {
 		text := fmt.Sprintf("%d of %d", n, user)
 		chat := s.Private(fmt.Sprint(user))
 		want[chat] = append(want[chat], text)
-		s.Say(channeltest.Said{User: fmt.Sprint(user), Name: "User", Text: text})
+		s.Say(channeltest.UserMessage{User: fmt.Sprint(user), Name: "User", Text: text})
 	}
 	for user := range users {
 		tell(user+1, -1) // makes the chat known

@@ -20,11 +20,11 @@ import (
 
 // Limits of messages with buttons, and of looking for a message.
 const (
-	mostInRow     = 5
-	mostButtons   = 25
-	mostLabel     = 80  // characters
-	mostData      = 100 // characters
-	mostReadBack  = 50  // messages
+	maxInRow      = 5
+	maxButtons    = 25
+	maxLabel      = 80  // characters
+	maxData       = 100 // characters
+	maxReadBack   = 50  // messages
 	maxSent       = 1000
 	longestRepeat = 24 * time.Hour // of a delivery
 )
@@ -75,18 +75,18 @@ func (a *Adapter) Send(ctx context.Context, to channel.Place, p channel.Part) (i
 
 // buttonRows makes rows of buttons.
 func buttonRows(all []channel.Choice) (rows []disgo.ContainerComponent, err error) {
-	if len(all) > mostButtons {
-		return nil, &service.SendError{Reason: fmt.Sprintf("more than %d buttons", mostButtons), Permanent: true}
+	if len(all) > maxButtons {
+		return nil, &service.SendError{Reason: fmt.Sprintf("more than %d buttons", maxButtons), Permanent: true}
 	}
 	var row disgo.ActionRowComponent
 	for i, c := range all {
-		if n := utf8.RuneCountInString(c.Data); n > mostData || n == 0 {
+		if n := utf8.RuneCountInString(c.Data); n > maxData || n == 0 {
 			return nil, &service.SendError{Reason: fmt.Sprintf("the data of a button must have 1 to %d characters",
-				mostData), Permanent: true}
+				maxData), Permanent: true}
 		}
 		label := []rune(c.Label)
-		row = append(row, disgo.NewSecondaryButton(string(label[:min(len(label), mostLabel)]), c.Data))
-		if len(row) == mostInRow || i == len(all)-1 {
+		row = append(row, disgo.NewSecondaryButton(string(label[:min(len(label), maxLabel)]), c.Data))
+		if len(row) == maxInRow || i == len(all)-1 {
 			rows, row = append(rows, row), nil
 		}
 	}
@@ -101,7 +101,7 @@ func (a *Adapter) findSent(ctx context.Context, target snowflake.ID, want disgo.
 		return "", refusal(err)
 	}
 	var latest []message
-	err = a.do(ctx, rest.GetMessages.Compile(disgo.QueryValues{"limit": mostReadBack}, target), nil, &latest)
+	err = a.do(ctx, rest.GetMessages.Compile(disgo.QueryValues{"limit": maxReadBack}, target), nil, &latest)
 	if isGone(err) {
 		return "", nil // the bot may not read the channel; the nonce decides
 	}

@@ -108,7 +108,7 @@ func TestMentionsBecomeNames(t *testing.T) {
 	mention := func(key, id, name string) map[string]any {
 		return map[string]any{"key": key, "name": name, "id": map[string]any{"open_id": id}}
 	}
-	s.SayContent(channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1)}, "text",
+	s.SayContent(channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1)}, "text",
 		map[string]any{"text": "@_user_1 ask @_user_11 and @_user_2, @_all"},
 		map[string]any{"mentions": []any{mention("@_user_1", feishutest.BotID, "Cairn"), mention("@_user_2", "8", "Bo"),
 			mention("@_user_11", "9", "Cy")}})
@@ -121,14 +121,15 @@ func TestPostsBecomeMarkdown(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})
 	in := receive(t, s)
-	s.SayContent(channeltest.Said{User: "7", Name: "Ada"}, "post", map[string]any{"title": "Plan", "content": []any{
-		[]any{
-			map[string]any{"tag": "text", "text": "See "},
-			map[string]any{"tag": "a", "text": "page", "href": "https://x.org"},
-			map[string]any{"tag": "img", "image_key": "img_1"},
-		},
-		[]any{map[string]any{"tag": "code_block", "language": "GO", "text": "a < b\n"}},
-	}}, nil)
+	s.SayContent(channeltest.UserMessage{User: "7", Name: "Ada"}, "post", map[string]any{"title": "Plan",
+		"content": []any{
+			[]any{
+				map[string]any{"tag": "text", "text": "See "},
+				map[string]any{"tag": "a", "text": "page", "href": "https://x.org"},
+				map[string]any{"tag": "img", "image_key": "img_1"},
+			},
+			[]any{map[string]any{"tag": "code_block", "language": "GO", "text": "a < b\n"}},
+		}}, nil)
 	e := in.text(t, "Plan\nSee [page](https://x.org)\n```go\na < b\n```")
 	if len(e.Attachments) != 1 || e.Attachments[0].Ref != e.MessageID+"/image/img_1" {
 		t.Errorf("%+v", e)
@@ -139,7 +140,7 @@ func TestAttachmentsAreRead(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})
 	in := receive(t, s)
-	said := channeltest.Said{User: "7", Name: "Ada"}
+	said := channeltest.UserMessage{User: "7", Name: "Ada"}
 	for _, c := range []struct{ kind, fileType, key, member, mime string }{
 		{"image", "image", "img_1", "image_key", ""},
 		{"file", "file", "file_1", "file_key", "application/pdf"},
@@ -179,7 +180,7 @@ func TestRepliesToTheBotMentionIt(t *testing.T) {
 	in := receive(t, s)
 	id, err := in.Send(t.Context(), channel.Place{Chat: s.Group(1)}, channel.Part{Key: "k1", Text: "Question?"})
 	testkit.Must(t, err)
-	said := channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1)}
+	said := channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1)}
 	s.SayContent(said, "text", map[string]any{"text": "Answer"}, map[string]any{"parent_id": id, "root_id": id})
 	if e := in.text(t, "Answer"); !e.Mentioned || e.Place.Thread != "" {
 		t.Errorf("%+v", e)
@@ -195,7 +196,7 @@ func TestButtonsKeepTheirThread(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})
 	in := receive(t, s)
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1), Thread: "42", Text: "Approve it"})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1), Thread: "42", Text: "Approve it"})
 	at := in.text(t, "Approve it").Place
 	_, err := in.Send(t.Context(), at, channel.Part{Key: "k1", Text: "?", Buttons: []channel.Choice{{Label: "Yes",
 		Data: "approve 7"}}})
@@ -211,7 +212,7 @@ func TestTopicsAreThreads(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})
 	in := receive(t, s)
-	said := channeltest.Said{User: "7", Name: "Ada", Chat: s.Group(1)}
+	said := channeltest.UserMessage{User: "7", Name: "Ada", Chat: s.Group(1)}
 	id := s.SayContent(said, "text", map[string]any{"text": "Topic"}, map[string]any{"thread_id": "omt_1"})
 	s.SayContent(said, "text", map[string]any{"text": "More"}, map[string]any{"thread_id": "omt_1", "root_id": id})
 	first, second := in.text(t, "Topic").Place, in.text(t, "More").Place
@@ -224,7 +225,7 @@ func TestTopicsAreThreads(t *testing.T) {
 func TestARecalledMessageHasItsUser(t *testing.T) {
 	t.Parallel()
 	s := start(t, feishutest.Options{})
-	id := s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Hello"})
+	id := s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Hello"})
 	a, err := open(s, feishutest.AppSecret)
 	testkit.Must(t, err)
 	channeltest.First(t, a)
@@ -241,7 +242,7 @@ func TestNamesNeedAPermission(t *testing.T) {
 	s.Grant("im:message")
 	in := receive(t, s)
 	testkit.Must(t, in.Check(t.Context()))
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Hello"})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Hello"})
 	if e := in.text(t, "Hello"); e.Sender.Name != "7" {
 		t.Errorf("%+v", e)
 	}
@@ -257,7 +258,7 @@ func TestMessagesOfManyFramesAreJoined(t *testing.T) {
 	s := start(t, feishutest.Options{FrameSize: 100})
 	in := receive(t, s)
 	long := strings.Repeat("很长。", 2000)
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Text: long})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: long})
 	in.text(t, long)
 	for range 1000 {
 		if s.Open() == 0 {
@@ -274,7 +275,7 @@ func TestTheServerSetsTheTimeOfPings(t *testing.T) {
 	in := receive(t, s)
 	for range 1000 {
 		if s.Pings() >= 3 {
-			s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Still here"})
+			s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Still here"})
 			in.text(t, "Still here")
 			return
 		}
@@ -293,7 +294,7 @@ func TestARefusedConnectionIsOpenedLater(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "514 auth failed") || strings.Contains(err.Error(), "ticket") {
 		t.Errorf("%v", err)
 	}
-	s.Say(channeltest.Said{User: "7", Name: "Ada", Text: "Waiting"})
+	s.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Waiting"})
 	s.Shut(false)
 	receive(t, s).text(t, "Waiting")
 }

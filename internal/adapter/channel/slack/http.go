@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	mostBody  = 1 << 20     // bytes of a request
+	maxBody   = 1 << 20     // bytes of a request
 	storeTime = time.Minute // of storing an event
 )
 
@@ -29,7 +29,7 @@ func (a *Adapter) Handler(accept service.Accept) http.Handler {
 			http.Error(w, "the account uses Socket Mode", http.StatusNotFound)
 			return
 		}
-		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {
 			http.Error(w, "the body has more than 1 MiB, or stopped arriving", http.StatusRequestEntityTooLarge)
 			return

@@ -22,7 +22,7 @@ const (
 	lookBack     = 25 * time.Hour   // deliveries are repeated for 24 hours
 	pageSize     = 200              // messages of a page of a history
 	findTime     = 60 * time.Second // of reading a history
-	mostLabel    = 75               // characters of a button
+	maxLabel     = 75               // characters of a button
 )
 
 // Send sends a message as a block of Markdown. Its metadata has the key of the part. A repetition looks for the key in
@@ -76,7 +76,7 @@ func (a *Adapter) Delete(ctx context.Context, to channel.Place, messageID string
 // Limits of changes. Slack allows an app to change 50 messages in a minute; some are for whole replies.
 const (
 	changeEvery = 2 * time.Second
-	mostChanges = 30
+	maxChanges  = 30
 )
 
 // Pace returns how a partial reply is shown. The methods for streams only append text, cannot state the key of a
@@ -93,7 +93,7 @@ func inBlocks(escaped, markdown string, buttons []channel.Choice) slackapi.MsgOp
 	if len(buttons) > 0 {
 		var row []slackapi.BlockElement
 		for i, b := range buttons {
-			label := slackapi.NewTextBlockObject(slackapi.PlainTextType, shortened(b.Label, mostLabel), false, false)
+			label := slackapi.NewTextBlockObject(slackapi.PlainTextType, shortened(b.Label, maxLabel), false, false)
 			row = append(row, slackapi.NewButtonBlockElement(actionPrefix+strconv.Itoa(i), b.Data, label))
 		}
 		blocks = append(blocks, slackapi.NewActionBlock("", row...))

@@ -17,7 +17,7 @@ import (
 func TestARepetitionFindsItsMessage(t *testing.T) {
 	t.Parallel()
 	d := open(t, slacktest.Options{}, nil)
-	thread := d.Say(channeltest.Said{User: "7", Name: "Ada", Chat: d.Group(1), Text: "Start"})
+	thread := d.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: d.Group(1), Text: "Start"})
 	for name, to := range map[string]channel.Place{
 		"chat":   d.place(),
 		"thread": {Account: "ada", Chat: d.Group(1), Thread: thread},
@@ -29,7 +29,7 @@ func TestARepetitionFindsItsMessage(t *testing.T) {
 			t.Errorf("%s: a lost response is no error", name)
 		}
 		for range 450 { // more than two pages
-			d.Say(channeltest.Said{User: "7", Name: "Ada", Chat: to.Chat, Thread: to.Thread, Text: "Noise"})
+			d.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: to.Chat, Thread: to.Thread, Text: "Noise"})
 		}
 		p.Repeated = true
 		id, err := d.Send(t.Context(), to, p)

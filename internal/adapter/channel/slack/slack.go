@@ -134,5 +134,5 @@ func (a *Adapter) redact(err error, more ...string) error {
 
 // Limits returns the limits of messages. Slack recommends 4,000 characters; a block of Markdown may have 12,000.
 func (a *Adapter) Limits() channel.Limits {
-	return channel.Limits{Units: mostText, Parts: 5, Spacing: time.Second, Changes: mostChanges, Decides: true}
+	return channel.Limits{Units: maxText, Parts: 5, Spacing: time.Second, Changes: maxChanges, Decides: true}
 }

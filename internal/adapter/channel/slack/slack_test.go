@@ -121,7 +121,9 @@ func (d *desk) all(last string) []channel.Event {
 // place is the private chat of user 7.
 func (d *desk) place() channel.Place { return channel.Place{Account: "ada", Chat: d.Private("7")} }
 
-func ada(text string) channeltest.Said { return channeltest.Said{User: "7", Name: "Ada", Text: text} }
+func ada(text string) channeltest.UserMessage {
+	return channeltest.UserMessage{User: "7", Name: "Ada", Text: text}
+}
 
 func TestSlackAsksForAnotherConnection(t *testing.T) {
 	t.Parallel()
@@ -181,7 +183,7 @@ func TestMarkupOfUsersIsUndone(t *testing.T) {
 	t.Parallel()
 	d := open(t, slacktest.Options{}, nil)
 	d.receive()
-	d.Say(channeltest.Said{User: "8", Name: "Bob & Co", Text: "first"})
+	d.Say(channeltest.UserMessage{User: "8", Name: "Bob & Co", Text: "first"})
 	d.all("first")
 	for markup, want := range map[string]string{
 		"a &lt;b&gt; &amp;amp; c":                          "a <b> &amp; c",
@@ -236,7 +238,7 @@ func TestOnlyChangesOfUsersAreEvents(t *testing.T) {
 	testkit.Must(t, d.Adapter.Edit(t.Context(), d.place(), id, "Changed by the bot"))
 	link := d.Say(ada("https://example.org"))
 	d.Preview(d.Private("7"), link)
-	d.Say(channeltest.Said{User: "7", Name: "Ada", Thread: link, Text: "Reply"})
+	d.Say(channeltest.UserMessage{User: "7", Name: "Ada", Thread: link, Text: "Reply"})
 	d.Server.Delete(d.Private("7"), link)
 	d.Say(ada("Last"))
 	got := d.all("Last")
@@ -252,7 +254,7 @@ func TestRepliesToTheBotMentionIt(t *testing.T) {
 	d.receive()
 	id, err := d.Send(t.Context(), channel.Place{Chat: d.Group(1)}, channel.Part{Key: "k1", Text: "Question"})
 	testkit.Must(t, err)
-	d.Say(channeltest.Said{User: "7", Name: "Ada", Chat: d.Group(1), Thread: id, Text: "Answer"})
+	d.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: d.Group(1), Thread: id, Text: "Answer"})
 	if got := d.all("Answer"); !got[0].Mentioned || got[0].Place.Thread != id {
 		t.Errorf("%+v", got)
 	}

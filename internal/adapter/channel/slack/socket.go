@@ -20,7 +20,7 @@ var (
 )
 
 const (
-	mostFrame    = 4 << 20                // bytes of an envelope
+	maxFrame     = 4 << 20                // bytes of an envelope
 	writeTime    = 10 * time.Second       // of an acknowledgement
 	drainTime    = 500 * time.Millisecond // that the connection before is still read
 	shortLife    = time.Minute            // a connection that ends before it is followed by a pause
@@ -117,7 +117,7 @@ func (a *Adapter) dial(ctx context.Context) (*connection, error) {
 		return nil, a.redact(fmt.Errorf("connect to Slack: %w", err), address)
 	}
 	c := &connection{Conn: conn, silence: a.Silence}
-	conn.SetReadLimit(mostFrame)
+	conn.SetReadLimit(maxFrame)
 	conn.SetPingHandler(func(data string) error {
 		if err := c.extend(); err != nil {
 			return err

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mostText is the size of a message in UTF-16 units. Slack limits the text of a changed message to as many bytes.
-const mostText = 4000
+// maxText is the size of a message in UTF-16 units. Slack limits the text of a changed message to as many bytes.
+const maxText = 4000
 
 // reference matches what Slack writes for mentions and links. Other angle brackets are escaped.
 var reference = regexp.MustCompile(`<([^<>\n]+)>([:,]?[ \t]*)`)
@@ -80,14 +80,14 @@ func markdownOf(text string) string { return broadcast.ReplaceAllString(text, "@
 
 // notice returns an escaped text for notifications that is short enough for a changed message.
 func notice(text string) string {
-	if escaped := escaper.Replace(text); len(escaped) <= mostText {
+	if escaped := escaper.Replace(text); len(escaped) <= maxText {
 		return escaped
 	}
 	const end = "…"
 	var b strings.Builder
 	for _, r := range text {
 		next := escaper.Replace(string(r))
-		if b.Len()+len(next)+len(end) > mostText {
+		if b.Len()+len(next)+len(end) > maxText {
 			break
 		}
 		b.WriteString(next)

@@ -65,7 +65,7 @@ func (i *inbox) until(text string) []channel.Event {
 	return slices.Clone(i.events)
 }
 
-func (i *inbox) say(text string) { i.Say(channeltest.Said{User: "7", Name: "Ada", Text: text}) }
+func (i *inbox) say(text string) { i.Say(channeltest.UserMessage{User: "7", Name: "Ada", Text: text}) }
 
 // message returns a message of user 7 in a group, with more members.
 func message(more map[string]any) map[string]any {
@@ -132,7 +132,7 @@ func TestMentionsAreWholeNames(t *testing.T) {
 		"/home/ada@example.org has": {"/home/ada@example.org has", false},
 		"/new eight":                {"/new eight", false},
 	} {
-		in.Say(channeltest.Said{User: "7", Name: "Ada", Chat: group, Text: text})
+		in.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: group, Text: text})
 		got := in.until(c.want)
 		if i := slices.IndexFunc(
 			got,
@@ -141,8 +141,8 @@ func TestMentionsAreWholeNames(t *testing.T) {
 			t.Errorf("%q: mentioned is %v", text, got[i].Mentioned)
 		}
 	}
-	in.Say(channeltest.Said{User: "7", Name: "Ada", Chat: group, Text: "/new@other_bot\nnow"})
-	in.SayWith(channeltest.Said{User: "7", Name: "Ada", Chat: group, Text: "@cairn_bot read this"}, []byte("x"))
+	in.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: group, Text: "/new@other_bot\nnow"})
+	in.SayWith(channeltest.UserMessage{User: "7", Name: "Ada", Chat: group, Text: "@cairn_bot read this"}, []byte("x"))
 	got := in.until("read this")
 	if last := got[len(got)-1]; !last.Mentioned || slices.ContainsFunc(got, func(e channel.Event) bool {
 		return e.Text == "/new@other_bot\nnow"
@@ -186,7 +186,7 @@ func TestWrongPlacesOfMentionsAreIgnored(t *testing.T) {
 func TestAMessageInATopicIsNoReply(t *testing.T) {
 	t.Parallel()
 	in := receive(t)
-	in.Say(channeltest.Said{User: "7", Name: "Ada", Chat: in.Group(1), Thread: "42", Text: "Among us"})
+	in.Say(channeltest.UserMessage{User: "7", Name: "Ada", Chat: in.Group(1), Thread: "42", Text: "Among us"})
 	question := message(map[string]any{"text": "Question", "from": map[string]any{"id": 1, "is_bot": true}})
 	in.hear(map[string]any{"text": "Answer", "reply_to_message": question})
 	if got := in.until("Answer"); len(got) != 2 || got[0].Mentioned || !got[1].Mentioned {

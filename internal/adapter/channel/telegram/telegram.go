@@ -139,7 +139,7 @@ func (a *Adapter) poll(ctx context.Context, offset int64) (updates []models.Upda
 	}
 	defer res.Body.Close()
 	var body response
-	if err := json.NewDecoder(io.LimitReader(res.Body, mostUpdates)).Decode(&body); err != nil {
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxUpdates)).Decode(&body); err != nil {
 		return nil, 0, fmt.Errorf("read updates: status %d: %w", res.StatusCode, err)
 	}
 	if !body.OK {

@@ -36,7 +36,7 @@ func TestAFileIsAnAttachment(t *testing.T) {
 	t.Cleanup(server.Close)
 	a, err := open(server, telegramtest.Token)
 	testkit.Must(t, err)
-	server.SayWith(channeltest.Said{User: "7", Name: "Ada", Text: "Read this"}, []byte("secret plan"))
+	server.SayWith(channeltest.UserMessage{User: "7", Name: "Ada", Text: "Read this"}, []byte("secret plan"))
 	e := channeltest.First(t, a)
 	if len(e.Attachments) != 1 || e.Text != "Read this" || e.Attachments[0].Name != "notes.txt" ||
 		e.Attachments[0].Size != 11 {
@@ -99,7 +99,7 @@ func TestACommandNamesItsBot(t *testing.T) {
 	a, err := open(server, telegramtest.Token)
 	testkit.Must(t, err)
 	for _, text := range []string{"/new@other_bot", "/new@other_bot now", "/New@Cairn_Bot now"} {
-		server.Say(channeltest.Said{User: "7", Chat: server.Group(1), Name: "Ada", Text: text})
+		server.Say(channeltest.UserMessage{User: "7", Chat: server.Group(1), Name: "Ada", Text: text})
 	}
 	if e := channeltest.First(t, a); e.Text != "/New@Cairn_Bot now" {
 		t.Errorf("%+v", e)

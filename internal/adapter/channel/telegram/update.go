@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/metrics"
 )
 
-// mostUpdates is the size of a response with updates that is read.
-const mostUpdates = 64 << 20
+// maxUpdates is the size of a response with updates that is read.
+const maxUpdates = 64 << 20
 
 // decodeUpdates decodes the updates of a response. One that has a form which the library does not know is left out: an
 // error would stop all later ones. The next offset is above all IDs of the response and not above earlier ones, because

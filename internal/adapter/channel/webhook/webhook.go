@@ -50,7 +50,7 @@ var _ service.Adapter = (*Adapter)(nil)
 // New returns an Adapter. It fails if the secret has a wrong form.
 func New(o Options) (*Adapter, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(o.Secret, "whsec_"))
-	if err != nil || len(key) < leastKey || len(key) > mostKey { // with an empty key, all can sign
+	if err != nil || len(key) < minKey || len(key) > maxKey { // with an empty key, all can sign
 		return nil, fault.New(fault.Misconfigured, "invalid secret of account "+o.Account,
 			"set secret to whsec_ and the base64 form of 24 to 64 random bytes, as docs/how-to/channels.md shows")
 	}
@@ -71,13 +71,13 @@ func New(o Options) (*Adapter, error) {
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 const (
-	leastKey    = 24 // bytes of the secret
-	mostKey     = 64
+	minKey      = 24 // bytes of the secret
+	maxKey      = 64
 	sendTimeout = 20 * time.Second
-	mostParts   = 5
-	mostBytes   = 1 << 20 // of a request
-	mostID      = 120     // bytes of an ID
-	mostName    = 180     // bytes of the name of a place or a sender; the ID of a conversation has at most 200
+	maxParts    = 5
+	maxBytes    = 1 << 20 // of a request
+	maxID       = 120     // bytes of an ID
+	maxName     = 180     // bytes of the name of a place or a sender; the ID of a conversation has at most 200
 )
 
 // event is the body of a request to Cairn.
@@ -116,7 +116,7 @@ func (a *Adapter) Receive(ctx context.Context, _ string, _ service.Accept) error
 // Handler serves the requests of the program. It answers 204 after accept has stored the event.
 func (a *Adapter) Handler(accept service.Accept) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
 		if err != nil {
 			refuse(w, http.StatusRequestEntityTooLarge, "the body has more than 1 MiB, or stopped arriving")
 			return
@@ -146,26 +146,26 @@ func (a *Adapter) decode(raw []byte, header http.Header) (out channel.Event, err
 		return out, fmt.Errorf("invalid body: %w", err)
 	}
 	for name, value := range map[string]string{"conversation": in.Conversation, "sender.id": in.Sender.ID} {
-		if value == "" || len(value) > mostID || strings.ContainsFunc(value, unicode.IsControl) {
-			return out, fmt.Errorf("%s must have 1 to %d bytes without control characters", name, mostID)
+		if value == "" || len(value) > maxID || strings.ContainsFunc(value, unicode.IsControl) {
+			return out, fmt.Errorf("%s must have 1 to %d bytes without control characters", name, maxID)
 		}
 	}
 	key := header.Get(standardwebhooks.HeaderWebhookID)
 	place := channel.Place{Account: a.Account, Chat: in.Conversation, Thread: in.Thread}
 	kind, known := kinds[in.Type]
 	switch {
-	case len(key) > mostID:
-		return out, fmt.Errorf("webhook-id must have at most %d bytes", mostID)
+	case len(key) > maxID:
+		return out, fmt.Errorf("webhook-id must have at most %d bytes", maxID)
 	case strings.ContainsFunc(in.Thread, unicode.IsControl):
 		return out, errors.New("thread must have no control characters")
-	case len(place.Conversation()) > mostName:
+	case len(place.Conversation()) > maxName:
 		return out, errors.New("conversation and thread are too long together; / # and % count three bytes")
-	case len(in.Sender.Name) > mostName:
-		return out, fmt.Errorf("sender.name must have at most %d bytes", mostName)
+	case len(in.Sender.Name) > maxName:
+		return out, fmt.Errorf("sender.name must have at most %d bytes", maxName)
 	case !known:
 		return out, fmt.Errorf("unknown type %.40q: use message, edited, deleted, button or workflow", in.Type)
-	case len(in.Thread) > mostID || len(in.MessageID) > mostID:
-		return out, fmt.Errorf("thread and message_id must have at most %d bytes", mostID)
+	case len(in.Thread) > maxID || len(in.MessageID) > maxID:
+		return out, fmt.Errorf("thread and message_id must have at most %d bytes", maxID)
 	case in.Type == "workflow" && !slices.Contains(workflows, in.Name):
 		return out, fmt.Errorf("unknown workflow %.40q: use %s", in.Name, strings.Join(workflows, ", "))
 	case in.Type == "workflow":
@@ -245,5 +245,5 @@ func (a *Adapter) Check(context.Context) error {
 
 // Limits returns the limits of messages.
 func (a *Adapter) Limits() channel.Limits {
-	return channel.Limits{Units: a.Units, Parts: mostParts, Decides: true}
+	return channel.Limits{Units: a.Units, Parts: maxParts, Decides: true}
 }

@@ -39,8 +39,8 @@ func DefaultSpans() Spanning {
 	return Spanning{Mode: FixedLength, Tokens: 512, Overlap: 64, Pause: 30 * time.Minute}
 }
 
-// mostTokens is the maximum size of a window. For larger sizes use FullSession.
-const mostTokens = 1_000_000
+// maxTokens is the maximum size of a window. For larger sizes use FullSession.
+const maxTokens = 1_000_000
 
 // Check returns fault.InvalidArgument for an invalid division.
 func (s Spanning) Check() error {
@@ -48,8 +48,8 @@ func (s Spanning) Check() error {
 	case s.Mode != "" && !slices.Contains(Modes, s.Mode):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown spans mode %q", s.Mode),
 			"use "+strings.Join(Modes[:len(Modes)-1], ", ")+" or "+Modes[len(Modes)-1])
-	case s.fixed() && (s.Tokens < 1 || s.Tokens > mostTokens):
-		return fault.Newf(fault.InvalidArgument, "span size is %d tokens, must be 1 to %d", s.Tokens, mostTokens)
+	case s.fixed() && (s.Tokens < 1 || s.Tokens > maxTokens):
+		return fault.Newf(fault.InvalidArgument, "span size is %d tokens, must be 1 to %d", s.Tokens, maxTokens)
 	case s.Overlap < 0 || s.Pause < 0:
 		return fault.Newf(fault.InvalidArgument,
 			"span overlap is %d tokens and pause is %s, both must be 0 or more", s.Overlap, s.Pause)

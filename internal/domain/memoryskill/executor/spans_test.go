@@ -185,7 +185,7 @@ func TestWindowsCutBetweenWordsOnly(t *testing.T) {
 func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []Spanning{{Mode: "sentence", Tokens: 1}, {Mode: FixedLength}, {Tokens: -1},
-		{Mode: Turn, Overlap: -1}, {Mode: Turn, Pause: -1}, {Mode: FixedLength, Tokens: mostTokens + 1}} {
+		{Mode: Turn, Overlap: -1}, {Mode: Turn, Pause: -1}, {Mode: FixedLength, Tokens: maxTokens + 1}} {
 		if err := bad.Check(); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -10,9 +10,9 @@ import (
 // a higher bound, a few improbable draws could dominate an update.
 const DefaultMaxWeight = 2
 
-// leastWeight is the weight of a choice that the policy nearly excludes. 0 would mean the default
+// minWeight is the weight of a choice that the policy nearly excludes. 0 would mean the default
 // weight.
-const leastWeight = 1e-12
+const minWeight = 1e-12
 
 // Reweigh prepares steps of other policies for an update of this policy. Each step gets the
 // importance weight of its choice,
@@ -48,7 +48,7 @@ func Reweigh(policy Policy, steps []Step, vectors map[string][]float64, most flo
 		if notFinite(now) {
 			return nil, fault.Newf(fault.InvalidArgument, "decision %q has probability 0 under the policy", step.ID)
 		}
-		step.Weight = max(leastWeight, min(most, math.Exp(now-step.LogProb)))
+		step.Weight = max(minWeight, min(most, math.Exp(now-step.LogProb)))
 		step.LogProb = now
 		out[t] = step
 	}

@@ -36,7 +36,7 @@ const Hint = "run `cairn formats` to list the formats; --format NAME forces one"
 type Options struct {
 	Format       string // name of the adapter; empty means to detect it
 	Limit        int64  // in bytes; 0 means MaxInput
-	AllowUnknown bool   // accept more than transcript.MostUnknown percent of unknown parts
+	AllowUnknown bool   // accept more than transcript.MaxUnknown percent of unknown parts
 }
 
 // Result is the content of an input.
@@ -138,7 +138,7 @@ func explain(s *JSONSource, p Probe, unknown error) error {
 // refuse returns an error for an input that was mostly not understood.
 func (k *Sink) refuse(allow bool, conversations int) error {
 	unknown := k.report.AllUnknown()
-	if unknown*100 > k.report.Parts*transcript.MostUnknown && !allow {
+	if unknown*100 > k.report.Parts*transcript.MaxUnknown && !allow {
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("%s: %s: %d of %d parts are of unknown kinds: %s", k.source.Format, k.source.Name, unknown,
 				k.report.Parts, k.report.UnknownKinds()),

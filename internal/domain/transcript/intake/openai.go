@@ -134,9 +134,9 @@ func readContainer(s *JSONSource, k *Sink, o JSONObject, messages JSONValue) err
 	t.Session = o.First("session_id", "conversation_id").Str()
 	if reward := o["reward"]; !reward.Absent() {
 		value, ok := reward.Number()
-		if !ok || math.Abs(value) > fault.MostNumber {
-			return s.Bad(reward, "reward must be a number between -%v and %v", float64(fault.MostNumber),
-				float64(fault.MostNumber))
+		if !ok || math.Abs(value) > fault.MaxNumber {
+			return s.Bad(reward, "reward must be a number between -%v and %v", float64(fault.MaxNumber),
+				float64(fault.MaxNumber))
 		}
 		t.Reward = &value
 	}

@@ -182,7 +182,7 @@ func (e *channelExperiment) write(ctx context.Context, person int) {
 	r := rand.New(rand.NewPCG(e.options.Seed, uint64(person)))
 	p := e.home(person)
 	for n := range e.each() {
-		p.Say(channeltest.Said{User: name(person), Name: "P" + fmt.Sprint(person), Text: messageID(person, n)})
+		p.Say(channeltest.UserMessage{User: name(person), Name: "P" + fmt.Sprint(person), Text: messageID(person, n)})
 		switch r.IntN(20) {
 		case 0, 1:
 			p.Repeat()

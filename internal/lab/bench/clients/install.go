@@ -21,8 +21,8 @@ var Packages = map[string]string{
 	"skills-ref": "0.1.5",
 }
 
-// nodeVersion is installed from npm if the machine has an older version than leastNode.
-const nodeVersion, leastNode = "22.23.3", 22
+// nodeVersion is installed from npm if the machine has an older version than minNode.
+const nodeVersion, minNode = "22.23.3", 22
 
 // npm is a folder with the installed packages.
 type npm struct {
@@ -37,7 +37,7 @@ func install(ctx context.Context, folder string, packages map[string]string, log
 		names = append(names, name+"@"+version)
 	}
 	n := npm{folder: folder, node: "node"}
-	if major := nodeMajor(ctx); major < leastNode {
+	if major := nodeMajor(ctx); major < minNode {
 		own := fmt.Sprintf("node-%s-%s", runtime.GOOS, strings.Replace(runtime.GOARCH, "amd64", "x64", 1))
 		fmt.Fprintf(log, "node %d is too old; installing %s@%s\n", major, own, nodeVersion)
 		names = append(names, own+"@"+nodeVersion)

@@ -10,13 +10,13 @@ import (
 // Seconds formats a duration in seconds.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// mostFindings is the maximum number of findings that PrintFindings writes.
-const mostFindings = 40
+// maxFindings is the maximum number of findings that PrintFindings writes.
+const maxFindings = 40
 
 // PrintFindings writes findings, one per line.
 func PrintFindings(w io.Writer, findings []string) {
 	for i, f := range findings {
-		if i == mostFindings {
+		if i == maxFindings {
 			fmt.Fprintln(w, "…")
 			break
 		}

@@ -75,13 +75,13 @@ func (w *world) tool(ctx context.Context) error {
 	return nil
 }
 
-// mostSaved limits the number of prompt memories, which have a budget.
-const mostSaved = 8
+// maxSaved limits the number of prompt memories, which have a budget.
+const maxSaved = 8
 
 // save changes prompt memories over MCP.
 func (w *world) save(ctx context.Context) error {
 	w.count("save and remove over MCP", false)
-	if len(w.saved) == mostSaved {
+	if len(w.saved) == maxSaved {
 		_, err := w.call(ctx, "memory_remove", map[string]any{"store": "core", "match": w.saved[0]})
 		w.saved = w.saved[1:]
 		return err

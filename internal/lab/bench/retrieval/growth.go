@@ -16,7 +16,7 @@ const (
 	growthK     = 100 // documents per query
 	growthAsked = 40  // queries of each kind
 	growthWarm  = 10
-	mostWords   = 8
+	maxWords    = 8
 )
 
 // growthColumns are the columns of the suite growth. Bytes are the growth of the tables per document.
@@ -30,7 +30,7 @@ var queryKinds = []struct {
 }{
 	{"needle", func(rows corpus.Rows, n, size int) string { return rows.Question(n * size / growthAsked) }},
 	{"frequent", func(rows corpus.Rows, n, _ int) string { return rows.Frequent(n, 2+n%5) }},
-	{"mixed", func(rows corpus.Rows, n, size int) string { return rows.Mixed(n, mostWords, size) }},
+	{"mixed", func(rows corpus.Rows, n, size int) string { return rows.Mixed(n, maxWords, size) }},
 }
 
 // growth compares what the index of words returns with exhaustive BM25, by size.

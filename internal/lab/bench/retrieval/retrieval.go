@@ -56,9 +56,9 @@ func Generated(suite string) bool { return defaultSizes[suite] != nil }
 
 // Bounds of a size. The documents of filters are stored without COPY.
 const (
-	leastDocuments = 100
-	mostDocuments  = 5_000_000
-	mostFiltered   = 40_000
+	minDocuments = 100
+	maxDocuments = 5_000_000
+	maxFiltered  = 40_000
 )
 
 // Check refuses invalid options.
@@ -90,13 +90,13 @@ func (o Options) check() (Options, error) {
 	if len(o.Sizes) == 0 {
 		o.Sizes = defaultSizes[o.Suite]
 	}
-	most := mostDocuments
+	most := maxDocuments
 	if o.Suite == Filters {
-		most = mostFiltered
+		most = maxFiltered
 	}
 	for _, n := range o.Sizes {
-		if n < leastDocuments || n > most {
-			return invalid(fmt.Sprintf("invalid size %d", n), fmt.Sprintf("use %d to %d", leastDocuments, most))
+		if n < minDocuments || n > most {
+			return invalid(fmt.Sprintf("invalid size %d", n), fmt.Sprintf("use %d to %d", minDocuments, most))
 		}
 	}
 	if len(o.Vocabularies) == 0 {

@@ -55,16 +55,16 @@ func Missed(rows []TokenRow) error {
 		if r.Largest > TokenLargest {
 			miss(r, "a request of %d tokens, the goal is %d", r.Largest, TokenLargest)
 		}
-		if share := r.leastCached(); r.Cached < share {
+		if share := r.minCached(); r.Cached < share {
 			miss(r, "cached share %.2f, the goal is %.2f", r.Cached, share)
 		}
 	}
 	return errors.Join(missed...)
 }
 
-// leastCached is the goal of the cached share. Instructions are most of the requests about a short conversation,
+// minCached is the goal of the cached share. Instructions are most of the requests about a short conversation,
 // and a task longer than a window is drafted from notes.
-func (r TokenRow) leastCached() float64 {
+func (r TokenRow) minCached() float64 {
 	switch {
 	case r.Raw < 5_000 || r.Raw > TokenContext*3/5:
 		return 0

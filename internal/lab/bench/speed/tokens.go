@@ -58,7 +58,7 @@ type endpoint struct {
 const (
 	readPrice    = .1
 	writtenPrice = 1.25
-	leastCached  = 1024 // tokens of a prefix that an endpoint caches
+	minCached    = 1024 // tokens of a prefix that an endpoint caches
 )
 
 // use returns the usage of a call.
@@ -70,7 +70,7 @@ func (e *endpoint) use(call openaitest.Call, reply string) llm.Usage {
 	if err != nil {
 		e.err = err
 	}
-	if size := count(prefix); e.caches && size >= leastCached {
+	if size := count(prefix); e.caches && size >= minCached {
 		if known, ok := e.prefixes[prefix]; ok {
 			u.Cached = known
 		} else {

@@ -20,7 +20,7 @@ type Platform interface {
 // Users are the users of a platform.
 type Users interface {
 	// Say makes a user write, and returns the platform's ID of the message.
-	Say(Said) (messageID string)
+	Say(UserMessage) (messageID string)
 	// Press makes a user press a button of a message of the bot.
 	Press(user, chat, data string)
 	// Edit makes a user change a message, and Delete makes a user delete one. They report whether the platform
@@ -42,8 +42,8 @@ type Faults interface {
 	Fail(...Fault)
 }
 
-// Said is a message of a user.
-type Said struct {
+// UserMessage is a message of a user.
+type UserMessage struct {
 	User    string // digits
 	Name    string
 	Chat    string // empty means the private chat of the user

@@ -16,7 +16,7 @@ func redelivery(t *testing.T, s Suite) {
 	r.receive()
 	want := []string{"one", "two", "three"}
 	for _, text := range want {
-		r.Say(Said{User: "7", Name: "Ada", Text: text})
+		r.Say(UserMessage{User: "7", Name: "Ada", Text: text})
 	}
 	for _, text := range want {
 		r.event(text)
@@ -37,17 +37,17 @@ func redelivery(t *testing.T, s Suite) {
 func restarts(t *testing.T, s Suite) {
 	r := s.quiet(t)
 	stop := r.receive()
-	r.Say(Said{User: "7", Name: "Ada", Text: "one"})
+	r.Say(UserMessage{User: "7", Name: "Ada", Text: "one"})
 	r.event("one")
 	stop()
 	time.Sleep(100 * time.Millisecond) // the platform sees that the connection has ended
-	r.Say(Said{User: "7", Name: "Ada", Text: "two"})
-	r.Say(Said{User: "7", Name: "Ada", Text: "three"})
+	r.Say(UserMessage{User: "7", Name: "Ada", Text: "two"})
+	r.Say(UserMessage{User: "7", Name: "Ada", Text: "three"})
 	var err error
 	r.adapter, err = s.Open(r.Platform)
 	testkit.Must(t, err)
 	r.receive()
-	r.Say(Said{User: "7", Name: "Ada", Text: "four"})
+	r.Say(UserMessage{User: "7", Name: "Ada", Text: "four"})
 	r.event("four")
 	if got := r.texts(); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
 		t.Errorf("the events are %q", got)
@@ -56,10 +56,10 @@ func restarts(t *testing.T, s Suite) {
 
 func duplicates(t *testing.T, s Suite) {
 	r := s.open(t)
-	r.Say(Said{User: "7", Name: "Ada", Text: "Once"})
+	r.Say(UserMessage{User: "7", Name: "Ada", Text: "Once"})
 	first := r.event("Once")
 	r.Repeat()
-	r.Say(Said{User: "7", Name: "Ada", Text: "Next"})
+	r.Say(UserMessage{User: "7", Name: "Ada", Text: "Next"})
 	if next := r.event("Next"); next.Key == first.Key {
 		t.Errorf("two messages have the key %q", next.Key)
 	}
@@ -77,7 +77,7 @@ func connections(t *testing.T, s Suite) {
 	for i := range 12 {
 		text := "m" + string(rune('a'+i))
 		want = append(want, text)
-		r.Say(Said{User: "7", Name: "Ada", Text: text})
+		r.Say(UserMessage{User: "7", Name: "Ada", Text: text})
 		if i%4 == 1 {
 			r.Drop()
 		}

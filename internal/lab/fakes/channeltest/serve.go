@@ -25,7 +25,7 @@ type Actions map[string]func(Body) any
 
 // Body is the JSON body of a request to /control/NAME. Each action reads some of its members.
 type Body struct {
-	Said
+	UserMessage
 	ID      string // of a message
 	Data    string // of a button
 	URL     string
@@ -74,7 +74,7 @@ func Serve(s Served, in io.Reader, out io.Writer) error {
 // them.
 func common(p Platform) Actions {
 	return Actions{
-		"say":    func(b Body) any { return p.Say(b.Said) },
+		"say":    func(b Body) any { return p.Say(b.UserMessage) },
 		"press":  func(b Body) any { return done(func() { p.Press(b.User, b.Chat, b.Data) }) },
 		"edit":   func(b Body) any { return p.Edit(b.Chat, b.ID, b.Text) },
 		"delete": func(b Body) any { return p.Delete(b.Chat, b.ID) },

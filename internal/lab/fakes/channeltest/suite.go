@@ -222,7 +222,7 @@ func (r *room) send(p channel.Part) (string, error) {
 
 func messages(t *testing.T, s Suite) {
 	r := s.open(t)
-	id := r.Say(Said{User: "7", Name: "Ada", Text: "Hello"})
+	id := r.Say(UserMessage{User: "7", Name: "Ada", Text: "Hello"})
 	e := r.event("Hello")
 	if e.Kind != channel.Message || e.Key == "" || e.Place != (channel.Place{Account: "ada", Chat: r.Private("7")}) ||
 		e.Sender.ID != "7" || e.Sender.Name != "Ada" || e.Group || e.MessageID != id ||
@@ -230,7 +230,7 @@ func messages(t *testing.T, s Suite) {
 		t.Errorf("message %s is the event %+v", id, e)
 	}
 	for _, text := range []string{"Zwei\nZeilen", "价格 < 5 & > 3", "*not bold* _x_ `y`", "👩‍👩‍👧"} {
-		r.Say(Said{User: "7", Name: "Ada", Text: text})
+		r.Say(UserMessage{User: "7", Name: "Ada", Text: text})
 		r.event(text)
 	}
 }
@@ -240,8 +240,8 @@ func groups(t *testing.T, s Suite) {
 		t.Skip("the platform does not distinguish groups from private chats")
 	}
 	r := s.open(t)
-	r.Say(Said{User: "7", Name: "Ada", Chat: r.Group(1), Text: "Among us"})
-	r.Say(Said{User: "7", Name: "Ada", Chat: r.Group(1), Text: "Tell us", Mention: true})
+	r.Say(UserMessage{User: "7", Name: "Ada", Chat: r.Group(1), Text: "Among us"})
+	r.Say(UserMessage{User: "7", Name: "Ada", Chat: r.Group(1), Text: "Tell us", Mention: true})
 	if e := r.event("Tell us"); !e.Group || !e.Mentioned || e.Place.Chat != r.Group(1) {
 		t.Errorf("%+v", e)
 	}
@@ -258,7 +258,7 @@ func threads(t *testing.T, s Suite) {
 		t.Skip("the platform has no threads")
 	}
 	r := s.open(t)
-	r.Say(Said{User: "7", Name: "Ada", Chat: r.Group(1), Thread: "42", Text: "In a thread", Mention: true})
+	r.Say(UserMessage{User: "7", Name: "Ada", Chat: r.Group(1), Thread: "42", Text: "In a thread", Mention: true})
 	e := r.event("In a thread")
 	if e.Place.Thread == "" {
 		t.Fatalf("%+v", e)
@@ -273,8 +273,8 @@ func threads(t *testing.T, s Suite) {
 
 func bots(t *testing.T, s Suite) {
 	r := s.open(t)
-	r.Say(Said{User: "9", Name: "Robot", Text: "I am a bot", Bot: true})
-	r.Say(Said{User: "7", Name: "Ada", Text: "I am not"})
+	r.Say(UserMessage{User: "9", Name: "Robot", Text: "I am a bot", Bot: true})
+	r.Say(UserMessage{User: "7", Name: "Ada", Text: "I am not"})
 	r.event("I am not")
 	for _, e := range r.all() {
 		if e.Text == "I am a bot" && !e.Sender.Bot {
@@ -285,7 +285,7 @@ func bots(t *testing.T, s Suite) {
 
 func changes(t *testing.T, s Suite) {
 	r := s.open(t)
-	id := r.Say(Said{User: "7", Name: "Ada", Text: "Before"})
+	id := r.Say(UserMessage{User: "7", Name: "Ada", Text: "Before"})
 	r.event("Before")
 	if r.Edit(r.Private("7"), id, "After") {
 		e := r.event("After")

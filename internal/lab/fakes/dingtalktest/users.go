@@ -26,7 +26,7 @@ func (s *Server) Private(user string) string { return userPrefix + user }
 func (s *Server) Group(number int) string { return groupPrefix + strconv.Itoa(number) }
 
 // Say makes a user write a text. In a group, the robot does not get it without a mention.
-func (s *Server) Say(said channeltest.Said) string {
+func (s *Server) Say(said channeltest.UserMessage) string {
 	text := said.Text
 	if said.Mention {
 		text = " " + text // DingTalk removes the mention
@@ -35,7 +35,7 @@ func (s *Server) Say(said channeltest.Said) string {
 }
 
 // Attach makes a user send a file. The content gets the code of the file.
-func (s *Server) Attach(said channeltest.Said, kind string, content object, code string, data []byte) string {
+func (s *Server) Attach(said channeltest.UserMessage, kind string, content object, code string, data []byte) string {
 	s.mu.Lock()
 	s.files[code] = data
 	s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Server) Attach(said channeltest.Said, kind string, content object, code
 }
 
 // SayContent makes a user send a message with members of any type.
-func (s *Server) SayContent(said channeltest.Said, more object) string {
+func (s *Server) SayContent(said channeltest.UserMessage, more object) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, session := s.id("msg"), s.id("session-")

@@ -17,9 +17,9 @@ import (
 
 // Limits of messages.
 const (
-	mostUnits = 2000
-	mostNonce = 25
-	mostPage  = 100
+	maxUnits = 2000
+	maxNonce = 25
+	maxPage  = 100
 )
 
 // body is a new message, or the change of one.
@@ -83,11 +83,11 @@ func (b body) buttons() (all []channel.Choice, ok bool) {
 
 // check answers a body that breaks a limit, and reports whether it does.
 func (b body) check(w http.ResponseWriter) (buttons []channel.Choice, broken bool) {
-	if b.Content != nil && units(*b.Content) > mostUnits {
+	if b.Content != nil && units(*b.Content) > maxUnits {
 		refuseField(w, "content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
 		return nil, true
 	}
-	if len(b.nonce()) > mostNonce {
+	if len(b.nonce()) > maxNonce {
 		refuseField(w, "nonce", "NONCE_TYPE_TOO_LONG", "Nonce can be at most 25 characters.")
 		return nil, true
 	}
@@ -164,7 +164,7 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, c *room) {
 	most := 50
 	if text := query.Get("limit"); text != "" {
 		var err error
-		if most, err = strconv.Atoi(text); err != nil || most < 1 || most > mostPage {
+		if most, err = strconv.Atoi(text); err != nil || most < 1 || most > maxPage {
 			refuseField(w, "limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100.")
 			return
 		}

@@ -83,10 +83,10 @@ func (s *Server) Private(user string) string {
 func (s *Server) Group(number int) string { return strconv.Itoa(firstRoom + number) }
 
 // Say makes a user write.
-func (s *Server) Say(said channeltest.Said) string { return s.SayWith(said, nil) }
+func (s *Server) Say(said channeltest.UserMessage) string { return s.SayWith(said, nil) }
 
 // SayWith makes a user write a message with additional members.
-func (s *Server) SayWith(said channeltest.Said, extra map[string]any) string {
+func (s *Server) SayWith(said channeltest.UserMessage, extra map[string]any) string {
 	s.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()

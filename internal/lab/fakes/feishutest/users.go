@@ -25,7 +25,7 @@ func (s *Server) Private(user string) string { return privatePrefix + user }
 func (s *Server) Group(number int) string { return groupPrefix + strconv.Itoa(number) }
 
 // Say makes a user write a text.
-func (s *Server) Say(said channeltest.Said) string {
+func (s *Server) Say(said channeltest.UserMessage) string {
 	text := said.Text
 	var mentions []object
 	if said.Mention {
@@ -37,7 +37,8 @@ func (s *Server) Say(said channeltest.Said) string {
 }
 
 // Attach makes a user send a message with a file. The content names its key; its type is image or file.
-func (s *Server) Attach(said channeltest.Said, kind string, content object, fileType, key string, data []byte) string {
+func (s *Server) Attach(said channeltest.UserMessage, kind string, content object, fileType, key string,
+	data []byte) string {
 	s.mu.Lock()
 	s.files["om_"+strconv.Itoa(s.next+1)+"/"+fileType+"/"+key] = data
 	s.mu.Unlock()
@@ -45,7 +46,7 @@ func (s *Server) Attach(said channeltest.Said, kind string, content object, file
 }
 
 // SayContent makes a user send a message of any type, with more members of its event.
-func (s *Server) SayContent(said channeltest.Said, kind string, content, more object) string {
+func (s *Server) SayContent(said channeltest.UserMessage, kind string, content, more object) string {
 	raw, _ := json.Marshal(content) // content is JSON
 	s.mu.Lock()
 	defer s.mu.Unlock()

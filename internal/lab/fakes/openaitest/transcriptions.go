@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// mostRecording limits a recording in memory.
-const mostRecording = 32 << 20
+// maxRecording limits a recording in memory.
+const maxRecording = 32 << 20
 
 // transcriptions answers a recording with the reply of a rule. Last is the name of its file.
 func (s *Server) transcriptions(w http.ResponseWriter, r *http.Request) {
@@ -18,7 +18,7 @@ func (s *Server) transcriptions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer file.Close()
-	recording, err := io.ReadAll(io.LimitReader(file, mostRecording))
+	recording, err := io.ReadAll(io.LimitReader(file, maxRecording))
 	if err != nil {
 		return // the client has disconnected
 	}

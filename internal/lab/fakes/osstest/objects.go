@@ -61,8 +61,8 @@ func (s *Server) handle(r *http.Request, key string) answer {
 	return answer{status: http.StatusOK, header: existing.header(), body: existing.data}
 }
 
-// mostListed is the number of keys in a page, far fewer than OSS returns.
-const mostListed = 3
+// maxListed is the number of keys in a page, far fewer than OSS returns.
+const maxListed = 3
 
 // list is one page of ListObjectsV2 with the delimiter "/".
 func (s *Server) list(query url.Values) answer {
@@ -79,7 +79,7 @@ func (s *Server) list(query url.Values) answer {
 		rest, ok := strings.CutPrefix(key, prefix)
 		switch {
 		case !ok || key <= after || query.Get("delimiter") == "/" && strings.Contains(rest, "/"):
-		case len(page.Contents) == mostListed:
+		case len(page.Contents) == maxListed:
 			page.IsTruncated, page.NextContinuationToken = true, url.QueryEscape(after)
 		default:
 			page.Contents, after = append(page.Contents, content{url.QueryEscape(key)}), key

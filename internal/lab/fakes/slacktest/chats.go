@@ -15,13 +15,13 @@ import (
 
 // Limits of Slack.
 const (
-	mostText     = 40_000 // characters of a message
-	mostUpdate   = 4000   // bytes of the text of a changed message
-	mostMarkdown = 12_000 // characters of the blocks of Markdown of a message
-	mostButtons  = 25
-	mostLabel    = 75
-	mostValue    = 2000
-	mostPage     = 999
+	maxText     = 40_000 // characters of a message
+	maxUpdate   = 4000   // bytes of the text of a changed message
+	maxMarkdown = 12_000 // characters of the blocks of Markdown of a message
+	maxButtons  = 25
+	maxLabel    = 75
+	maxValue    = 2000
+	maxPage     = 999
 )
 
 func (s *Server) authTest(map[string]string) (object, string) {
@@ -75,9 +75,9 @@ func (s *Server) contentOf(args map[string]string) (c content, code string) {
 		}
 	}
 	switch shown := strings.Join(markdown, "\n"); {
-	case utf8.RuneCountInString(shown) > mostMarkdown:
+	case utf8.RuneCountInString(shown) > maxMarkdown:
 		return c, "msg_blocks_too_long"
-	case utf8.RuneCountInString(c.text) > mostText:
+	case utf8.RuneCountInString(c.text) > maxText:
 		return c, "msg_too_long"
 	case c.text == "" && len(c.blocks) == 0:
 		return c, "no_text"
@@ -98,13 +98,13 @@ func (c *content) addButtons(block object) bool {
 		value, _ := button["value"].(string)
 		id, _ := button["action_id"].(string)
 		if button["type"] != "button" || text["type"] != "plain_text" || label == "" || id == "" || seen[id] ||
-			utf8.RuneCountInString(label) > mostLabel || utf8.RuneCountInString(value) > mostValue {
+			utf8.RuneCountInString(label) > maxLabel || utf8.RuneCountInString(value) > maxValue {
 			return false
 		}
 		seen[id] = true
 		c.buttons = append(c.buttons, channel.Choice{Label: label, Data: value})
 	}
-	return len(elements) > 0 && len(elements) <= mostButtons
+	return len(elements) > 0 && len(elements) <= maxButtons
 }
 
 func (s *Server) postMessage(args map[string]string) (object, string) {
@@ -149,7 +149,7 @@ func (s *Server) update(args map[string]string) (object, string) {
 		return nil, "message_not_found"
 	case p.body["bot_id"] != botID:
 		return nil, "cant_update_message"
-	case len(args["text"]) > mostUpdate:
+	case len(args["text"]) > maxUpdate:
 		return nil, "msg_too_long"
 	}
 	c, code := s.contentOf(args)
@@ -241,7 +241,7 @@ func seconds(ts string) float64 {
 // page returns a part of a list, from the argument cursor on.
 func page(all []*post, args map[string]string) (object, string) {
 	limit, _ := strconv.Atoi(args["limit"])
-	if limit <= 0 || limit > mostPage {
+	if limit <= 0 || limit > maxPage {
 		limit = 100
 	}
 	raw, _ := base64.StdEncoding.DecodeString(args["cursor"])

@@ -13,10 +13,10 @@ import (
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // Say makes a user write.
-func (s *Server) Say(said channeltest.Said) (messageID string) { return s.Share(said) }
+func (s *Server) Say(said channeltest.UserMessage) (messageID string) { return s.Share(said) }
 
 // Share makes a user write with files.
-func (s *Server) Share(said channeltest.Said, files ...File) (messageID string) {
+func (s *Server) Share(said channeltest.UserMessage, files ...File) (messageID string) {
 	text := escaper.Replace(said.Text)
 	if said.Mention {
 		text = "<@" + BotUser + "> " + text
@@ -25,7 +25,7 @@ func (s *Server) Share(said channeltest.Said, files ...File) (messageID string) 
 }
 
 // Write makes a user write a text that has Slack's markup and escapes.
-func (s *Server) Write(said channeltest.Said, text string, files ...File) (messageID string) {
+func (s *Server) Write(said channeltest.UserMessage, text string, files ...File) (messageID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.users[said.User] = person{said.Name, said.Bot}
@@ -67,7 +67,7 @@ func (s *Server) Write(said channeltest.Said, text string, files ...File) (messa
 
 // parent returns the first message of the thread of a message, which another user wrote before. It is nil without a
 // thread.
-func (s *Server) parent(said channeltest.Said) *post {
+func (s *Server) parent(said channeltest.UserMessage) *post {
 	if said.Thread == "" {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (s *Server) parent(said channeltest.Said) *post {
 }
 
 // rich returns the blocks of a message of a user.
-func rich(said channeltest.Said) []object {
+func rich(said channeltest.UserMessage) []object {
 	elements := []object{{"type": "text", "text": said.Text}}
 	if said.Mention {
 		elements = slices.Insert(elements, 0, object{"type": "user", "user_id": BotUser})

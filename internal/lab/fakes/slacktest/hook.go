@@ -162,7 +162,7 @@ func (h HTTP) ended(d *delivery, ok bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d.attempts++
-	if ok || d.kind == "interactive" || d.attempts > mostAttempts {
+	if ok || d.kind == "interactive" || d.attempts > maxAttempts {
 		h.pending = h.pending[1:]
 		return true
 	}

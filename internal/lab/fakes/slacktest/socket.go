@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	mostSockets  = 10
-	mostAttempts = 20 // Slack repeats an event 3 times within 6 minutes
-	writeTime    = time.Second
-	graceTime    = 2 * time.Second // between the warning and the end of a connection; Slack has 10 s
+	maxSockets  = 10
+	maxAttempts = 20 // Slack repeats an event 3 times within 6 minutes
+	writeTime   = time.Second
+	graceTime   = 2 * time.Second // between the warning and the end of a connection; Slack has 10 s
 )
 
 // delivery is an event that is not acknowledged.
@@ -59,7 +59,7 @@ func (s *Server) pump() {
 		if d.on != nil && !d.on.closed && time.Since(d.at) < s.Patience {
 			return false
 		}
-		if d.attempts > 0 && (d.kind == "interactive" || d.attempts > mostAttempts) {
+		if d.attempts > 0 && (d.kind == "interactive" || d.attempts > maxAttempts) {
 			return true // Slack does not repeat it any more
 		}
 		reason := ""
@@ -113,7 +113,7 @@ func (s *Server) repeat() {
 
 func (s *Server) openConnection(map[string]string) (object, string) {
 	s.sockets = slices.DeleteFunc(s.sockets, func(k *socket) bool { return k.closed })
-	if len(s.sockets) >= mostSockets {
+	if len(s.sockets) >= maxSockets {
 		return nil, "too_many_websockets"
 	}
 	ticket := s.id("ticket-")

@@ -186,15 +186,15 @@ func previews(r *http.Request) bool {
 }
 
 const (
-	mostUnits = 4096    // UTF-16 units of a message after its markup
-	mostBytes = 1 << 15 // of a message with its markup
+	maxUnits = 4096    // UTF-16 units of a message after its markup
+	maxBytes = 1 << 15 // of a message with its markup
 )
 
 // textOf returns the text of a request without its markup, and reads the form of the request.
 func textOf(r *http.Request) (plain string, err error) {
 	_ = r.ParseMultipartForm(1 << 20) // a request of another form has no values
 	plain = r.FormValue("text")
-	if len(plain) > mostBytes {
+	if len(plain) > maxBytes {
 		return "", errors.New("text is too long")
 	}
 	if r.FormValue("parse_mode") == string(models.ParseModeHTML) {
@@ -205,7 +205,7 @@ func textOf(r *http.Request) (plain string, err error) {
 		return "", err
 	case n == 0:
 		return "", errors.New("message text is empty")
-	case n > mostUnits:
+	case n > maxUnits:
 		return "", errors.New("message is too long")
 	}
 	return plain, nil

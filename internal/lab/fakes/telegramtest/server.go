@@ -76,10 +76,12 @@ func (s *Server) Private(user string) string { return user }
 func (s *Server) Group(number int) string { return strconv.Itoa(-1000 - number) }
 
 // Say makes a user write.
-func (s *Server) Say(m channeltest.Said) string { return s.SayWith(m, nil) }
+func (s *Server) Say(m channeltest.UserMessage) string { return s.SayWith(m, nil) }
 
 // SayWith makes a user write with a file, unless it is nil.
-func (s *Server) SayWith(m channeltest.Said, file []byte) string { return s.SayFile(m, Document, file) }
+func (s *Server) SayWith(m channeltest.UserMessage, file []byte) string {
+	return s.SayFile(m, Document, file)
+}
 
 // What a file is sent as.
 const (
@@ -89,7 +91,7 @@ const (
 )
 
 // SayFile makes a user write with a document, a photo or a voice message, unless it is nil.
-func (s *Server) SayFile(m channeltest.Said, as string, file []byte) string {
+func (s *Server) SayFile(m channeltest.UserMessage, as string, file []byte) string {
 	if m.Chat == "" {
 		m.Chat = m.User
 	}
@@ -258,8 +260,8 @@ func (s *Server) me(w http.ResponseWriter, _ *http.Request) {
 func done(w http.ResponseWriter, _ *http.Request) { answer(w, true) }
 
 const (
-	mostUpdates = 100 // of a response
-	mostAhead   = 10  // that an offset can be above the latest ID; a greater one has no effect
+	maxUpdates = 100 // of a response
+	maxAhead   = 10  // that an offset can be above the latest ID; a greater one has no effect
 )
 
 // poll returns the updates from an offset on, and forgets the earlier ones.
@@ -269,11 +271,11 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	patience := time.After(time.Duration(seconds) * time.Second)
 	for {
 		s.mu.Lock()
-		if offset > s.next+mostAhead {
+		if offset > s.next+maxAhead {
 			offset = 0
 		}
 		s.updates = slices.DeleteFunc(slices.Clone(s.updates), func(u update) bool { return u.id < offset })
-		kept := s.updates[:min(len(s.updates), mostUpdates)]
+		kept := s.updates[:min(len(s.updates), maxUpdates)]
 		news := s.news
 		s.mu.Unlock()
 		if len(kept) > 0 {

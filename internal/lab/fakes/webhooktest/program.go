@@ -89,7 +89,7 @@ func (p *Program) Private(user string) string { return "private-" + user }
 func (p *Program) Group(number int) string { return fmt.Sprintf("group-%d", number) }
 
 // Say makes a user write.
-func (p *Program) Say(m channeltest.Said) string {
+func (p *Program) Say(m channeltest.UserMessage) string {
 	chat := m.Chat
 	if chat == "" {
 		chat = p.Private(m.User)
@@ -210,8 +210,8 @@ func (p *Program) post(to string, e event) error {
 	return nil
 }
 
-// mostUnits is the limit of a message in runes.
-const mostUnits = 4000
+// maxUnits is the limit of a message in runes.
+const maxUnits = 4000
 
 // receive gets a message of Cairn. One that is repeated has the same ID, and counts once.
 func (p *Program) receive(w http.ResponseWriter, r *http.Request) {
@@ -224,7 +224,7 @@ func (p *Program) receive(w http.ResponseWriter, r *http.Request) {
 		Conversation, Thread, Text string
 		Buttons                    []channel.Choice
 	}
-	if json.Unmarshal(raw, &m) != nil || m.Text == "" || len([]rune(m.Text)) > mostUnits {
+	if json.Unmarshal(raw, &m) != nil || m.Text == "" || len([]rune(m.Text)) > maxUnits {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}

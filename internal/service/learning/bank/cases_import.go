@@ -40,7 +40,7 @@ func ParseTraces(raw []byte) (out []ImportedTrace, err error) {
 // again has no effect.
 func (s *Cases) Import(ctx context.Context, ws int64, name string, in []ImportedTrace) (questions int, err error) {
 	for _, t := range in {
-		messages := memory.Said(t.Messages)
+		messages := memory.Dialogue(t.Messages)
 		if t.ID == "" || len(messages) == 0 {
 			return questions, fault.Newf(fault.InvalidArgument, "trace %q has no id or no messages", t.ID)
 		}

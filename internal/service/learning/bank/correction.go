@@ -24,7 +24,7 @@ func RecordCorrections(ctx context.Context, tx store.Tx, bankID, conversation in
 		return err
 	}
 	var asked, answer transcript.Message
-	for _, m := range memory.Said(c.Messages) {
+	for _, m := range memory.Dialogue(c.Messages) {
 		switch {
 		case m.Role == transcript.Assistant && strings.TrimSpace(m.Content) != "":
 			answer = m

@@ -41,7 +41,7 @@ func TestAnAnswerCitesWhatItTakesWordsFrom(t *testing.T) {
 func chosen(t *testing.T, l *pgtest.Learning) (d learning.Decision) {
 	t.Helper()
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
-		Messages: pgtest.Said("The greenhouse has nine lemon trees."), Keeping: bank.DefaultSpanOptions()})
+		Messages: pgtest.Dialogue("The greenhouse has nine lemon trees."), Keeping: bank.DefaultSpanOptions()})
 	testkit.Must(t, err)
 	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		head, err := l.Banks.ReadHead(ctx, tx, "default")

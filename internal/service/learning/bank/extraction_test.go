@@ -70,7 +70,7 @@ func TestASessionIsReadWithoutSecrets(t *testing.T) {
 	l := pgtest.OpenLearning(t)
 	secret := "my key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
-		Messages: pgtest.Said("The cellar is cold.", secret), Keeping: bank.DefaultSpanOptions()})
+		Messages: pgtest.Dialogue("The cellar is cold.", secret), Keeping: bank.DefaultSpanOptions()})
 	testkit.Must(t, err)
 	testkit.Must(t, l.Within(func(ctx context.Context, tx store.Tx) error {
 		s, err := bank.ReadSession(ctx, tx, r.Ref.Run)

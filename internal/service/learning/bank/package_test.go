@@ -280,7 +280,7 @@ func TestPromptsOfABankReachTheModel(t *testing.T) {
 	k := bank.DefaultSpanOptions()
 	k.K = 3
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(), Keeping: k,
-		Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
+		Messages: pgtest.Dialogue("The greenhouse has nine lemon trees.")})
 	testkit.Must(t, err)
 	_, err = l.Builds.BuildSpan(t.Context(), r.Ref, 0)
 	testkit.Must(t, err)

@@ -45,7 +45,7 @@ func ReadSession(ctx context.Context, tx store.Tx, id string) (s Session, err er
 	if err != nil {
 		return s, err
 	}
-	said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Said(c.Messages))
+	said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Dialogue(c.Messages))
 	s.Spans = executor.Spans(said, s.Spec.Keeping.Spanning)
 	return s, nil
 }

@@ -27,7 +27,7 @@ func ReadEpisodeTrace(ctx context.Context, tx store.Tx, conversation int64, ques
 	if err != nil {
 		return EpisodeTrace{}, err
 	}
-	said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Said(c.Messages))
+	said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Dialogue(c.Messages))
 	out := EpisodeTrace{Conversation: conversation, Lang: LanguageOf(said), Spans: executor.Spans(said, how),
 		Texts: map[int]string{}, Questions: questions}
 	for _, m := range said {

@@ -38,7 +38,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	if err := r.Keeping.Check(); err != nil {
 		return out, err
 	}
-	messages := memory.Said(r.Messages)
+	messages := memory.Dialogue(r.Messages)
 	if len(messages) == 0 {
 		return out, fault.New(fault.InvalidArgument, "session has no user, assistant or tool messages",
 			"send at least one message")

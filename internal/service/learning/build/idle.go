@@ -57,7 +57,7 @@ func (s *Service) acceptIdle(ctx context.Context, tx store.Tx, in IdleRequest) (
 	if err != nil {
 		return nil, err
 	}
-	messages := memory.Said(whole.Messages)
+	messages := memory.Dialogue(whole.Messages)
 	if len(messages) == 0 {
 		return nil, nil
 	}

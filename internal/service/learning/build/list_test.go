@@ -14,7 +14,7 @@ import (
 
 // more returns messages of different kinds, a span each.
 func more() []transcript.Message {
-	return pgtest.Said("We will meet the tax adviser on Tuesday, she is called Mina.",
+	return pgtest.Dialogue("We will meet the tax adviser on Tuesday, she is called Mina.",
 		"I cannot stand liquorice, but I like every kind of lemon cake that Otto bakes.",
 		"No, the shed costs 4,300 euros and not 3,400, as I said last week.")
 }
@@ -105,7 +105,7 @@ func TestShippedSkillsSpeakTheLanguageOfTheSession(t *testing.T) {
 	})
 	r := request(l)
 	r.Keeping.K = 10
-	r.Messages = pgtest.Said("我下周二要去杭州见税务顾问，她叫米娜。")
+	r.Messages = pgtest.Dialogue("我下周二要去杭州见税务顾问，她叫米娜。")
 	accepted, err := l.Builds.Accept(t.Context(), r)
 	testkit.Must(t, err)
 	_, err = l.Builds.BuildSpan(t.Context(), accepted.Ref, 0)

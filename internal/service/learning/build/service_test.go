@@ -27,7 +27,7 @@ func request(l *pgtest.Learning) build.Request {
 	k := bank.DefaultSpanOptions()
 	k.Tokens, k.Overlap, k.K = 24, 0, 4 // all skills
 	return build.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(), Keeping: k,
-		Messages: pgtest.Said(
+		Messages: pgtest.Dialogue(
 			"The greenhouse behind the house has nine lemon trees, which Vera planted in March.",
 			"The key of the cellar hangs by the kitchen door, next to the blue umbrella of Otto.")}
 }

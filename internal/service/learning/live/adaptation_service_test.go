@@ -66,7 +66,7 @@ func rated(l *pgtest.Learning, spans int, good func(i int, d policy.Decision) bo
 		fact := []string{"The greenhouse has lemon trees in row", "The cellar key hangs on hook"}[i%2]
 		said = append(
 			said,
-			pgtest.Said(fmt.Sprintf("%s %d%03d, as Vera and Otto have said for years.", fact, session, i))...)
+			pgtest.Dialogue(fmt.Sprintf("%s %d%03d, as Vera and Otto have said for years.", fact, session, i))...)
 	}
 	k := bank.DefaultSpanOptions()
 	k.Tokens, k.Overlap, k.K = 20, 0, 1

@@ -38,7 +38,7 @@ func probes(l *pgtest.Learning) run.Ref {
 {"question": "Where does the cellar key hang?", "answer": "by the kitchen door", "evidence": [0]},
 {"question": "Where does Vera live?", "answer": "in Bergen", "evidence": [0]}]}`)
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(),
-		Keeping: all, Messages: pgtest.Said(
+		Keeping: all, Messages: pgtest.Dialogue(
 			"The greenhouse has nine lemon trees. The cellar key hangs by the kitchen door.")})
 	testkit.Must(t, err)
 	_, _, err = l.Builds.Open(t.Context(), r.Ref)

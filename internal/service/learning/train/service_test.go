@@ -173,7 +173,7 @@ func kinds(l *pgtest.Learning) {
 	var traces []bank.ImportedTrace
 	for i := range 3 * designer.MinTraces {
 		year := 2000 + i
-		traces = append(traces, bank.ImportedTrace{ID: fmt.Sprint("t", i), Messages: pgtest.Said(
+		traces = append(traces, bank.ImportedTrace{ID: fmt.Sprint("t", i), Messages: pgtest.Dialogue(
 			fmt.Sprintf("I planted a lemon tree and a walnut tree behind the shed in %d.", year),
 			fmt.Sprintf("My sister prefers cherry jam for breakfast since the summer of %d.", year)),
 			Questions: []bank.ImportedQuestion{
