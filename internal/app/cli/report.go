@@ -104,7 +104,7 @@ func printReport(w io.Writer, r distill.Report) {
 		row("model", fmt.Sprintf("%d calls, %d tokens", t.Calls, t.Tokens))
 		row("workflow", t.WorkflowID)
 		row("Temporal UI", t.Link)
-		tw.Flush()
+		_ = tw.Flush()
 	}
 	printEnd(w, r)
 }

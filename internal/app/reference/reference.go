@@ -1,5 +1,5 @@
-// Package reference generates the pages of docs/reference, and the list of packages of the layout page, from the program,
-// so that they match it.
+// Package reference generates the pages of docs/reference, and the list of packages of the layout page, from the
+// program, so that they match it.
 // `make generate` writes them, and the test of this package fails if a page is stale.
 //
 //	pages, err := reference.Pages(".")

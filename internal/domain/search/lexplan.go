@@ -80,7 +80,7 @@ func (r WordResult) Rows() int {
 	return n
 }
 
-// SearchWords finds the documents with the highest word scores without
+// BestByWords finds the documents with the highest word scores without
 // reading every document that contains a query word.
 //
 // The score of a document is the sum of idf·weight over the query words that it
@@ -91,7 +91,7 @@ func (r WordResult) Rows() int {
 // exact unless a budget was exhausted.
 //
 //	result, err := search.Search(ctx, words, source, search.Options{Docs: 1_000_000, K: 100})
-func SearchWords(ctx context.Context, words []QueryWord, source WordSource, o WordOptions) (WordResult, error) {
+func BestByWords(ctx context.Context, words []QueryWord, source WordSource, o WordOptions) (WordResult, error) {
 	o.K, o.Work = cmp.Or(o.K, defaultK), cmp.Or(o.Work, defaultWork)
 	o.Kept = min(cmp.Or(o.Kept, o.Docs), o.Docs)
 	p := newPlan(words, o)

@@ -75,7 +75,7 @@ func TestAnExactResultHasTheScoresOfAnExhaustiveSearch(t *testing.T) {
 		for i := range words {
 			words[i].DF *= 100
 		}
-		got, err := search.SearchWords(t.Context(), words, e, search.WordOptions{Docs: len(e.docs) * 100, K: 10,
+		got, err := search.BestByWords(t.Context(), words, e, search.WordOptions{Docs: len(e.docs) * 100, K: 10,
 			Work: 1 + r.IntN(400_000)})
 		if err != nil {
 			t.Fatal(err)

@@ -94,7 +94,8 @@ func TestOfEqualScoresTheNewerComesFirst(t *testing.T) {
 	t.Parallel()
 	old, recent := document(1, "personal", "the kayak is red"), document(2, "tool", "Eve lent her kayak")
 	old.EventTime, recent.EventTime = spring.AddDate(0, -1, 0), spring
-	w := profile(t, `{"w_recent": 0, "w_type": {"tool": 1}, "w_lexical": 0, "w_session": 0}`).Apply(search.DefaultWeights())
+	p := profile(t, `{"w_recent": 0, "w_type": {"tool": 1}, "w_lexical": 0, "w_session": 0}`)
+	w := p.Apply(search.DefaultWeights())
 	if got := ids(search.Rank([]search.Document{old, recent}, query("kayak"), w)); !slices.Equal(got, []int64{2, 1}) {
 		t.Errorf("ranked %v", got)
 	}

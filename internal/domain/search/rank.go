@@ -110,7 +110,7 @@ type candidate struct {
 // words and by vector (reciprocal rank fusion) and adds what the documents
 // themselves say: the session that a turn belongs to, the speaker, the date, the age.
 //
-//	ranked := search.Rank(documents, search.Query{Words: words}, search.Defaults())
+//	ranked := search.Rank(documents, search.Query{Words: words}, search.DefaultWeights())
 func Rank(documents []Document, q Query, w Weights) []Scored {
 	all := make([]candidate, len(documents))
 	total := 0.0

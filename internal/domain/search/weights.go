@@ -3,7 +3,7 @@ package search
 // Weights are the parameters of a search. Profile describes those that users can change.
 type Weights struct {
 	Candidates int     // documents by words that are ranked; 0 selects by the limit of the search
-	Work       int     // documents that a search by words can read; 0 selects the default of lexplan
+	Work       int     // documents that a search by words can read; 0 selects the default of WordOptions
 	TimeoutMS  int     // after which a search by words starts no further round
 	Weighted   bool    // fusion by scores relative to the best; else by ranks
 	RRF        float64 // constant of reciprocal rank fusion

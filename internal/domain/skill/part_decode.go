@@ -13,7 +13,7 @@ type SourceReader struct {
 	Dropped int
 }
 
-// CriterionInputs reads inputs. A string is the name of a required input.
+// Inputs reads inputs. A string is the name of a required input.
 func (r *SourceReader) Inputs(value any) (out []Input) {
 	for _, one := range partList(value) {
 		in := Input{Name: text(one), Required: true}
@@ -28,7 +28,7 @@ func (r *SourceReader) Inputs(value any) (out []Input) {
 	return out
 }
 
-// CriterionRules reads rules. The source of a rule is Observed by default.
+// Rules reads rules. The source of a rule is Observed by default.
 func (r *SourceReader) Rules(value any) (out []Rule) {
 	for _, object := range r.cited(value) {
 		rule := Rule{If: field(object, "if"), Then: field(object, "then"), Value: field(object, "value"),

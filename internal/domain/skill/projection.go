@@ -60,8 +60,8 @@ type MemorySource struct {
 // defaultConfidence is the value that MemOS uses for every skill.
 const defaultConfidence = 0.99
 
-// SkillMetadata holds the stored properties of a skill that its document does not contain.
-type SkillMetadata struct {
+// ProjectedMetadata holds the stored properties of a skill that its document does not contain.
+type ProjectedMetadata struct {
 	ID            string
 	Archived      bool
 	Uploaded      bool     // uploaded by a user, not distilled
@@ -80,7 +80,7 @@ type SkillMetadata struct {
 }
 
 // ProjectMemOS converts a skill to MemOS' format.
-func ProjectMemOS(d Document, files []File, p SkillMetadata) MemoryItem {
+func ProjectMemOS(d Document, files []File, p ProjectedMetadata) MemoryItem {
 	d = d.Seed()
 	m := MemoryMetadata{
 		MemoryType: MemoryType, Type: "skills", Status: "activated", Confidence: defaultConfidence,

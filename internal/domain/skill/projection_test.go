@@ -24,7 +24,7 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 	sources := make([]transcript.Message, 14)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	item := skill.ProjectMemOS(memosRollback, files,
-		skill.SkillMetadata{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
+		skill.ProjectedMetadata{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
 			UpdatedAt: at})
 	raw, err := json.Marshal(item)
 	testkit.Must(t, err)
@@ -63,7 +63,8 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 func TestProjectionTellsWhereASkillComesFrom(t *testing.T) {
 	t.Parallel()
 	sure := 0.5
-	m := skill.ProjectMemOS(memosRollback, nil, skill.SkillMetadata{Archived: true, Uploaded: true, Confidence: &sure,
+	m := skill.ProjectMemOS(memosRollback, nil, skill.ProjectedMetadata{Archived: true, Uploaded: true,
+		Confidence: &sure,
 		Sources: []transcript.Message{{Role: transcript.User, Content: "Roll it back."}}}).Metadata
 	if m.Status != "archived" || m.SkillSource != "user_upload" || m.Confidence != 0.5 ||
 		m.Others["owner"] != "the platform team" || m.Scripts != nil ||

@@ -86,7 +86,8 @@ func tidy(text string) string {
 }
 
 // CheckShape checks the four headings of a skill that a tool saves. A missing When to Use, or a missing or empty
-// Procedure, is a *fault.Error with Extra `missing`. The other two are warnings. Headings are those that ParseBody reads.
+// Procedure, is a *fault.Error with Extra `missing`. The other two are warnings. Headings are those that
+// ParseBody reads.
 func CheckShape(content string) (warnings []string, err error) {
 	_, sections := cutSections(strings.ReplaceAll(content, "\r\n", "\n"))
 	has, says := map[string]bool{}, map[string]bool{}

@@ -277,7 +277,7 @@ func (rq *request) file(name string) ([]byte, error) {
 		}
 		return nil, fault.New(fault.InvalidArgument, "missing file", "choose a file")
 	}
-	defer rq.r.MultipartForm.RemoveAll()
+	defer rq.r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
 	f, _, err := rq.r.FormFile(name)
 	if err != nil {
 		return nil, fault.New(fault.InvalidArgument, "missing file", "choose a file")

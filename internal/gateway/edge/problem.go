@@ -49,7 +49,7 @@ func NewProblem(code fault.Code, message, hint string) *Problem {
 	p := &Problem{Code: code, Message: fault.Clean(message), Hint: fault.Clean(hint), Retryable: row.Retryable,
 		status: row.HTTP}
 	if code == fault.Unavailable {
-		p.With("Retry-After", retryAfter)
+		_ = p.With("Retry-After", retryAfter)
 	}
 	return p
 }
@@ -97,7 +97,7 @@ func ProblemOf(err error) *Problem {
 	f := fault.From(err)
 	p = NewProblem(f.Code, f.Message, f.Hint)
 	if f.RetryAfter > 0 {
-		p.With("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+		_ = p.With("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
 	if p.status < http.StatusInternalServerError {
 		p.Message, p.Extra = fault.Clean(f.Error()), f.Extra

@@ -118,7 +118,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 
 // memory returns a skill in the form of MemOS.
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
-	p := skill.SkillMetadata{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
+	p := skill.ProjectedMetadata{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
 		Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number),
 		CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}

@@ -93,7 +93,7 @@ func (c *call) failureOf(doing string, err error) *failure {
 	case f.Status == http.StatusConflict || p.Code == fault.ModelContext:
 		f.Status = http.StatusBadRequest
 	case p.Code == fault.QuotaExceeded:
-		f.again(false)
+		_ = f.again(false)
 	}
 	if f.Type == "" {
 		if f.Type = invalidRequest; f.Status >= http.StatusInternalServerError {

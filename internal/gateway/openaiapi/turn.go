@@ -159,7 +159,7 @@ func (t *turn) abandon() {
 			}
 		}
 		if err != nil {
-			t.failureOf("cancel an abandoned turn", err) // logs it
+			_ = t.failureOf("cancel an abandoned turn", err) // logs it
 		}
 	}()
 }

@@ -188,8 +188,8 @@ func openDesk(t *testing.T) *desk {
 	reader := replystream.NewReader(d.Store)
 	both := replies{d.writer, reader, d.Store}
 	d.agents = &agentrun.Service{Ports: agentrun.Ports{Store: d.Store.Store, Replies: both}}
-	d.service = service.New(service.Ports{Store: d.Channels(), Workspaces: d.Store.Store, Inbox: d.Inbox(), Commands: noCommands{}, Replies: both,
-		Log:      log,
+	d.service = service.New(service.Ports{Store: d.Channels(), Workspaces: d.Store.Store, Inbox: d.Inbox(),
+		Commands: noCommands{}, Replies: both, Log: log,
 		Settings: func(context.Context, int64) (settings.Settings, error) { return settings.Settings{}, nil },
 		FileText: func(context.Context, []byte) (string, error) { return "", nil },
 		TurnSpec: func() agentrun.Spec { return agentrun.Spec{} }})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-const longMemEvalFile = `[{"question_id":"q1","question_type":"single-session-user","question":"How many rabbits does Ines ` +
-	`keep?","answer":2,"question_date":"2023/05/30 (Tue) 23:40",
+const longMemEvalFile = `[{"question_id":"q1","question_type":"single-session-user","question":"How many rabbits ` +
+	`does Ines keep?","answer":2,"question_date":"2023/05/30 (Tue) 23:40",
 "haystack_dates":["2023/05/20 (Sat) 02:21","2023/05/22 (Mon) 10:00"],
 "haystack_sessions":[[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello"}],[{"role":"user",` +
 	`"content":"My two rabbits are ill.","has_answer":true}]]},

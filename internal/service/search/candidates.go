@@ -51,7 +51,7 @@ func (f Finder) byWords(ctx context.Context, index domainindex.Reader, r Request
 	if done, err := c.among(ctx, index, source); done || err != nil {
 		return c, err
 	}
-	c.WordResult, err = search.SearchWords(ctx, source.plan(c.stats), source, search.WordOptions{Docs: c.stats.Docs,
+	c.WordResult, err = search.BestByWords(ctx, source.plan(c.stats), source, search.WordOptions{Docs: c.stats.Docs,
 		Kept: max(1, c.passing.kept(c.stats)), K: c.limit, Work: c.weights.Work,
 		Until: time.Now().Add(time.Duration(c.weights.TimeoutMS) * time.Millisecond)})
 	return c, err
@@ -226,7 +226,7 @@ func (s wordSource) plan(stats domainindex.Statistics) []search.QueryWord {
 	return out
 }
 
-// Best implements lexplan.Source: each set of words is combined with each alternative
+// Best implements search.WordSource of the domain: each set of words is combined with each alternative
 // of the filter.
 func (s wordSource) Best(ctx context.Context, sets [][]int, n int) ([]search.WordHit, error) {
 	q := domainindex.CandidateQuery{Words: map[int32]float32{}, After: s.filter.After, Before: s.filter.Before,

@@ -49,7 +49,8 @@ func (a *Adapter) session(ctx context.Context, accept service.Accept) error {
 	if err != nil {
 		return err
 	}
-	conn, _, err := apiclient.DialSocket(ctx, at.Endpoint+"?ticket="+url.QueryEscape(at.Ticket), a.Ping+pongTime) //nolint:bodyclose // the socket owns the connection
+	address := at.Endpoint + "?ticket=" + url.QueryEscape(at.Ticket)
+	conn, _, err := apiclient.DialSocket(ctx, address, a.Ping+pongTime) //nolint:bodyclose // the socket owns it
 	if err != nil {
 		return err
 	}

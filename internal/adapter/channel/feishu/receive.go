@@ -230,7 +230,7 @@ func (a *Adapter) dial(ctx context.Context) (*line, time.Duration, error) {
 	}
 	number, _ := strconv.ParseInt(u.Query().Get("service_id"), 10, 32)
 	every := at.ClientConfig.ping()
-	conn, res, err := apiclient.DialSocket(ctx, at.URL, every+pongTime) //nolint:bodyclose // the socket owns the connection
+	conn, res, err := apiclient.DialSocket(ctx, at.URL, every+pongTime) //nolint:bodyclose // the socket owns it
 	if err != nil {
 		if res != nil {
 			err = fmt.Errorf("%w: %s %s", err, res.Header.Get("Handshake-Status"), res.Header.Get("Handshake-Msg"))

@@ -26,7 +26,8 @@ func contentType(header string) (string, error) {
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil || kind != ProtobufContent && kind != JSONContent {
 		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("unknown content type %.60q", header),
-			"send OTLP as "+ProtobufContent+" or "+JSONContent+": set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf or http/json")
+			"send OTLP as "+ProtobufContent+" or "+JSONContent+
+				": set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf or http/json")
 	}
 	return kind, nil
 }

@@ -185,7 +185,7 @@ func (n JSONValue) Text() string {
 	return n.JSON()
 }
 
-// JSONContent returns the compact JSON text of a value. Null and absent values are empty.
+// JSON returns the compact JSON text of a value. Null and absent values are empty.
 func (n JSONValue) JSON() string {
 	if n.Absent() {
 		return ""

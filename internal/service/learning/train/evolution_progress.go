@@ -19,7 +19,7 @@ type EvolutionProgress struct {
 	Round *learning.Round `json:"round,omitempty"` // set after it has ended
 }
 
-// EvolutionProgress returns the progress of a round.
+// Progress returns the progress of a round.
 func (s *Evolution) Progress(ctx context.Context, ref run.Ref) (out EvolutionProgress, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx store.Tx) error {
 		of, err := tx.Runs().Run(ctx, ref.Run)
