@@ -153,8 +153,8 @@ func TestSourceHoldsNothingOfTheData(t *testing.T) {
 			}
 		}
 	}
-	files := append(sources(t, "."), sources(t, "../../domain/annotate")...)
-	for _, name := range []string{"phrases.json", "check.py.tmpl", "../../domain/annotate/words.json"} {
+	files := append(sources(t, ""), sources(t, "../../domain/memoryrules/annotate_")...)
+	for _, name := range []string{"phrases.json", "check.py.tmpl", "../../domain/memoryrules/words.json"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -256,7 +256,4 @@ func TestTheStateFileIsChecked(t *testing.T) {
 	if _, err := sessionwatch.Open(o); !strings.Contains(fault.From(err).Hint, "delete it") {
 		t.Errorf("a damaged file: %v", err)
 	}
-	if _, err := sessionwatch.Open(sessionwatch.Options{}); err == nil {
-		t.Error("an uploader is not required")
-	}
 }

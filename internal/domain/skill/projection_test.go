@@ -65,7 +65,7 @@ func TestProjectionTellsWhereASkillComesFrom(t *testing.T) {
 	sure := 0.5
 	m := skill.ProjectMemOS(memosRollback, nil, skill.ProjectedMetadata{Archived: true, Uploaded: true,
 		Confidence: &sure,
-		Sources: []transcript.Message{{Role: transcript.User, Content: "Roll it back."}}}).Metadata
+		Sources:    []transcript.Message{{Role: transcript.User, Content: "Roll it back."}}}).Metadata
 	if m.Status != "archived" || m.SkillSource != "user_upload" || m.Confidence != 0.5 ||
 		m.Others["owner"] != "the platform team" || m.Scripts != nil ||
 		!reflect.DeepEqual(m.Sources, []skill.MemorySource{{Role: "user", Content: "Roll it back."}}) {

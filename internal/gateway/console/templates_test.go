@@ -48,12 +48,12 @@ func TestTemplatesHaveNoActiveAttributes(t *testing.T) {
 	}
 }
 
-// Only package markdown makes HTML that is not escaped.
+// Only markdown.go makes HTML that is not escaped.
 func TestOnlyMarkdownMakesHTML(t *testing.T) {
 	t.Parallel()
 	unsafe := regexp.MustCompile(`template\.(HTML|HTMLAttr|JS|JSStr|CSS|URL|Srcset)\b`)
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasPrefix(path, "markdown/") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || path == "markdown.go" {
 			return err
 		}
 		raw, err := os.ReadFile(path)
