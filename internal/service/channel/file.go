@@ -58,11 +58,10 @@ func (s *Service) readSoon(ctx context.Context, a Account) {
 func (s *Service) readLost(ctx context.Context, a Account) {
 	tick := time.NewTicker(leaseExtend)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		s.readSoon(ctx, a)
 		select {
 		case <-ctx.Done():
-			return
 		case <-tick.C:
 		}
 	}
