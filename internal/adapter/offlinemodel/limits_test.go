@@ -13,8 +13,8 @@ import (
 	"cairn/schemas"
 )
 
-// The size limit of this package and of what it reads transcripts with keeps the rules small. Comments and blank lines do not
-// count.
+// The size limit of this package and of what it reads transcripts with keeps the rules small. Comments and blank lines
+// do not count.
 func TestPackageStaysWithinItsBudget(t *testing.T) {
 	t.Parallel()
 	lines := 0
