@@ -64,7 +64,7 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			a := b.User()
 			crashing := *b.PromptService
 			crashing.Store = promptLosing(b.PromptService.Store)
-			if _, err := c(b, &crashing, a); !errors.Is(err, promptErrLost) {
+			if _, err := c(b, &crashing, a); !errors.Is(err, errPromptLost) {
 				t.Fatalf("the crash: %v", err)
 			}
 			once, said := b.rows(), b.says()

@@ -97,11 +97,11 @@ func promptLosing(s *store.Store) *store.Store {
 		if err := run(); err != nil {
 			return err
 		}
-		return promptErrLost
+		return errPromptLost
 	})
 }
 
-var promptErrLost = errors.New("the connection broke after the commit")
+var errPromptLost = errors.New("the connection broke after the commit")
 
 // down is an embedder that always fails.
 type down struct{ asked *atomic.Int64 }

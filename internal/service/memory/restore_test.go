@@ -31,7 +31,7 @@ func TestARemovedEntryKeepsItsID(t *testing.T) {
 	a, in := b.User(), memories.PromptRestoreArgs{ID: id}
 	crashing := *b.PromptService
 	crashing.Store = promptLosing(b.PromptService.Store)
-	if _, err := crashing.Restore(t.Context(), a, in); !errors.Is(err, promptErrLost) {
+	if _, err := crashing.Restore(t.Context(), a, in); !errors.Is(err, errPromptLost) {
 		t.Fatalf("the crash: %v", err)
 	}
 	once := b.rows()
