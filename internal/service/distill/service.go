@@ -24,11 +24,6 @@ import (
 	"cairn/internal/store"
 )
 
-// Embedder returns vectors for texts.
-type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 // Blobs stores packages under immutable keys.
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
@@ -41,7 +36,7 @@ type Blobs interface {
 type Ports struct {
 	Store    *store.Store
 	Ledger   *ledger.Ledger
-	Embedder Embedder
+	Embedder search.Embedder
 	Space    int16         // vector space of the embedder
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 	Blobs    Blobs

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/audit"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
@@ -21,7 +20,7 @@ import (
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store    store.Dumps
-	Embedder memory.Embedder
+	Embedder search.Embedder
 	Model    string // current embedding model
 	Dims     int
 	Space    int16

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/readmodel"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 
@@ -57,7 +58,7 @@ func (r CuratorReport) Count(a CuratorAction) (n int) {
 // CuratorPorts are the dependencies of the service.
 type CuratorPorts struct {
 	Store    *store.Store
-	Embedder CuratorEmbedder
+	Embedder search.Embedder
 }
 
 // Curator archives unused skills. Skills that the model saved without a user become stale

@@ -17,11 +17,6 @@ type SimilarPair struct {
 	By         string  `json:"by" enum:"body,name,meaning"`
 }
 
-// CuratorEmbedder returns vectors of length 1 for texts.
-type CuratorEmbedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 const (
 	curateNearCosine = 0.90 // cosine similarity of descriptions with the same meaning
 	maxPairs         = 50   // limit of pairs in a report

@@ -21,11 +21,6 @@ import (
 	"cairn/internal/store"
 )
 
-// Embedder returns vectors for texts.
-type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 // Blobs stores packages.
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
@@ -37,7 +32,7 @@ type Blobs interface {
 // Ports are the dependencies of the library.
 type Ports struct {
 	Store     *store.Store
-	Embedder  Embedder
+	Embedder  search.Embedder
 	Space     int16
 	Spaces    search.Spaces // nil if Embedder and Space serve all workspaces
 	Blobs     Blobs

@@ -15,7 +15,7 @@ import (
 // Ports are the dependencies of the service.
 type Ports struct {
 	Store    *store.Store
-	Embedder Embedder
+	Embedder search.Embedder
 	Space    int16
 	Spaces   search.Spaces // nil if Embedder and Space serve all workspaces
 	Finder   search.Finder

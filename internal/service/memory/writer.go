@@ -8,11 +8,6 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Embedder turns texts into vectors.
-type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 // WriterFor returns the Writer for an actor, without vectors.
 func WriterFor(a agent.Actor) memory.Writer {
 	person := a.Origin == agent.OriginUser
